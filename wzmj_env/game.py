@@ -1,0 +1,480 @@
+"""Game and Match: the friendly face of one hand, and of hands in a row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import engine
+from ._jit import njit
+from .actions import ACTION_VERSION, NUM_ACTIONS
+from .actions import name as action_name
+from .digest import digest
+from .observe import (
+    OBSERVATION_SHAPE,
+    OBSERVATION_SIZE,
+    STATE_SHAPE,
+    STATE_SIZE,
+    write_mask,
+    write_observation,
+    write_state,
+)
+from .patterns import Pattern, patterns_in
+from .render import table_text
+from .rules import Rules
+from .state import NOTHING, new_states
+from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name
+
+MAX_SEED = 2**64 - 1
+MAGIC = b"wzmj-game\n"
+FORMAT_VERSION = 1
+
+
+class IllegalActionError(ValueError):
+    """An action that the seat to act may not play now. The state is unchanged."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a hand ended (R7, R9). Seats are absolute; next_* is what the following hand of a match starts with."""
+
+    winner: int | None  # None on a drawn hand
+    loser: int | None  # whose tile it was; None on own draw, drawn hands and quanqiushen
+    value: int  # 1 soft, 2 hard, 4 double, 0 drawn
+    patterns: tuple[Pattern, ...]
+    payments: np.ndarray  # (n,) int64 points, sum 0
+    next_dealer: int
+    next_ladder: int
+    next_bought: bool
+    next_topped: tuple[bool, ...]
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+
+def check_int(value: Any, name: str, low: int, high: int) -> int:
+    """A whole number from `low` to `high` as int; anything else raises ValueError."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+    return int(value)
+
+
+def check_seed(seed: Any) -> int:
+    """A seed as int; None takes entropy."""
+    return secrets.randbits(63) if seed is None else check_int(seed, "seed", 0, MAX_SEED)
+
+
+def check_wall(wall: Any) -> np.ndarray:
+    """A wall as `(136,) uint8`, four of each kind (R2.2); anything else raises ValueError."""
+    array = np.asarray(wall)
+    if array.shape != (NUM_TILES,) or array.dtype.kind not in "iu":
+        raise ValueError(f"wall must be {NUM_TILES} kinds, not an array of shape {array.shape} and type {array.dtype}")
+    if array.min() < 0 or array.max() >= NUM_KINDS:
+        raise ValueError(f"wall holds a kind outside 0 to {NUM_KINDS - 1}")
+    counts = np.bincount(array.astype(np.int64), minlength=NUM_KINDS)
+    if (counts != COPIES).any():
+        k = int(np.flatnonzero(counts != COPIES)[0])
+        raise ValueError(f"wall must hold {COPIES} of each kind, but holds {counts[k]} of {kind_name(k)}")
+    return array.astype(np.uint8)
+
+
+def check_rules(rules: Any) -> Rules:
+    if rules is None:
+        return Rules()
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules must be a Rules or None, not {type(rules).__name__}")
+    return rules
+
+
+def _check_flag(value: Any, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+# --- compiled entries: an array of one state in, numbers out ---------------------------------------------------------
+
+
+@njit
+def _seed(states, seed):
+    engine.seed_game(states[0], seed, 0)
+
+
+@njit
+def _random_dealer(states):
+    return engine.random_dealer(states[0], 0)
+
+
+@njit
+def _shuffle(states):
+    states[0].hand_number = 0
+    engine.shuffle(states[0])
+
+
+@njit
+def _begin(states, dealer, ladder, bought):
+    engine.begin_hand(states[0], dealer, ladder, bought)
+
+
+@njit
+def _play(states, action):
+    """Step if the action is legal; tells whether it was."""
+    s = states[0]
+    if not engine.is_legal(s, action):
+        return False
+    engine.step(s, action)
+    return True
+
+
+@njit
+def _mask(states, seat, out):
+    write_mask(states[0], seat, out)
+
+
+@njit
+def _observe(states, seat, out):
+    write_observation(states[0], seat, out)
+
+
+@njit
+def _open_state(states, out):
+    write_state(states[0], out)
+
+
+@njit
+def _digest(states):
+    return digest(states[0])
+
+
+@njit
+def _remaining(states):
+    return engine.remaining(states[0])
+
+
+@njit
+def _next_dealership(states):
+    return engine.next_dealership(states[0])
+
+
+def result_of(states: np.recarray) -> Result | None:
+    """The result of the one hand in `states`, None until it is over."""
+    s = states[0]
+    if not s.player == NOTHING:
+        return None
+    n = int(s.num_players)
+    dealer, ladder, bought, stays = _next_dealership(states)
+    return Result(
+        winner=None if s.winner == NOTHING else int(s.winner),
+        loser=None if s.loser == NOTHING else int(s.loser),
+        value=int(s.value),
+        patterns=patterns_in(s.patterns),
+        payments=s.payments[:n].copy(),
+        next_dealer=int(dealer),
+        next_ladder=int(ladder),
+        next_bought=bool(bought),
+        next_topped=tuple(bool(t) and stays for t in s.topped[:n]),
+    )
+
+
+class Game:
+    """One hand.
+
+    `wall`: 136 kinds, four of each; without it the wall is shuffled from `seed`. `dealer` None: from the seed.
+    `ladder` is the index into `rules.dealer_ladder`; `bought` and `topped` (one flag a seat, () for none) are stakes
+    that go on from earlier hands of the dealership. `seed=None` takes entropy and keeps it as `.seed`. `Game(seed=s)` is
+    game 0, hand 0 of `VectorEnv(seed=s)`. ValueError names what is wrong.
+
+    >>> game = Game(Rules(stakes=False), seed=1)
+    >>> game.step(game.legal_actions()[0])
+    """
+
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        *,
+        seed: int | None = None,
+        wall: Sequence[int] | np.ndarray | None = None,
+        dealer: int | None = None,
+        ladder: int = 0,
+        bought: bool = False,
+        topped: Sequence[bool] = (),
+    ) -> None:
+        self.rules = check_rules(rules)
+        self.seed = check_seed(seed)
+        n = self.rules.num_players
+        self._states = new_states(1, self.rules)
+        state = self._states[0]
+        _seed(self._states, np.uint64(self.seed))
+        if wall is None:
+            _shuffle(self._states)
+        else:
+            state.wall[:] = check_wall(wall)
+        dealer = _random_dealer(self._states) if dealer is None else check_int(dealer, "dealer", 0, n - 1)
+        ladder = check_int(ladder, "ladder", 0, len(self.rules.dealer_ladder) - 1)
+        bought = _check_flag(bought, "bought")
+        flags = tuple(_check_flag(flag, "topped") for flag in topped) or (False,) * n
+        if len(flags) != n:
+            raise ValueError(f"topped must hold one flag for each of {n} seats, or none, not {len(flags)}")
+        if not self.rules.stakes and (bought or any(flags)):
+            raise ValueError("bought and topped must be unset: these rules have stakes off (R8.6)")
+        if flags[dealer]:
+            raise ValueError(f"topped: seat {dealer} is the dealer, who buys and cannot top (R8.4)")
+        state.hand_number = 0
+        state.topped[:n] = flags
+        self._setup = {"dealer": int(dealer), "ladder": ladder, "bought": bought, "topped": list(flags)}
+        self._actions = bytearray()
+        _begin(self._states, dealer, ladder, bought)
+
+    # --- playing ---
+
+    @property
+    def num_players(self) -> int:
+        return self.rules.num_players
+
+    @property
+    def current_player(self) -> int:
+        """The seat to act, -1 when over."""
+        return int(self._states.player[0])
+
+    @property
+    def done(self) -> bool:
+        return self.current_player == NOTHING
+
+    @property
+    def wall(self) -> np.ndarray:
+        """The wall of this hand, a copy, `(136,) uint8`. It hides nothing: for whoever drives the game."""
+        return self._states.wall[0].copy()
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The actions played so far, passes included."""
+        return tuple(self._actions)
+
+    def legal_actions(self) -> list[int]:
+        """The legal action ids of the seat to act, sorted; empty when over."""
+        low, high = self._states.legal[0].tolist()
+        bits = low | high << 64
+        return [a for a in range(NUM_ACTIONS) if bits >> a & 1]
+
+    def action_mask(self) -> np.ndarray:
+        """`(76,) int8`, 1 for the legal actions of the seat to act; zeros when over."""
+        out = np.empty(NUM_ACTIONS, np.int8)
+        _mask(self._states, self.current_player, out)
+        return out
+
+    def step(self, action: int) -> None:
+        """Play an action of the seat to act. An illegal one raises `IllegalActionError` and changes nothing."""
+        if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+            raise IllegalActionError(f"an action is a whole number from 0 to {NUM_ACTIONS - 1}, not {action!r}")
+        if not 0 <= action < NUM_ACTIONS or not _play(self._states, int(action)):
+            self._refuse(action)
+        self._actions.append(int(action))
+
+    def _refuse(self, action: Any) -> None:
+        if self.done:
+            raise IllegalActionError(f"action {action}: the hand is over, nothing can be played")
+        shown = action_name(int(action)) if 0 <= action < NUM_ACTIONS else "no action"
+        legal = ", ".join(f"{a} ({action_name(a)})" for a in self.legal_actions())
+        raise IllegalActionError(
+            f"action {action} ({shown}) is illegal for seat {self.current_player}; legal are {legal}"
+        )
+
+    @property
+    def result(self) -> Result | None:
+        """How the hand ended; None until it is over."""
+        return result_of(self._states)
+
+    # --- seeing ---
+
+    def observe(self, seat: int) -> np.ndarray:
+        """What `seat` may know, `(C, 34) uint8`: see `wzmj_env.observe`."""
+        seat = check_int(seat, "seat", 0, self.num_players - 1)
+        out = np.empty(OBSERVATION_SIZE, np.uint8)
+        _observe(self._states, seat, out)
+        return out.reshape(OBSERVATION_SHAPE)
+
+    def state(self) -> np.ndarray:
+        """`(S, 34) uint8`: the observation of the seat to act, all hands and pending answers open; not the wall."""
+        out = np.empty(STATE_SIZE, np.uint8)
+        _open_state(self._states, out)
+        return out.reshape(STATE_SHAPE)
+
+    def digest(self) -> str:
+        """16 hex digits over the logical fields listed in `wzmj_env.digest`: equal digests go on alike."""
+        return f"{int(_digest(self._states)):016x}"
+
+    def __str__(self) -> str:
+        return table_text(self._states[0], int(_remaining(self._states)))
+
+    def __repr__(self) -> str:
+        return f"<Game seed={self.seed} of {self.num_players}, {len(self._actions)} actions, {self.digest()}>"
+
+    # --- copies and bytes ---
+
+    def copy(self) -> Game:
+        """An independent game in the same state."""
+        other = object.__new__(Game)
+        other.rules, other.seed = self.rules, self.seed
+        other._states = self._states.copy()
+        other._setup = self._setup
+        other._actions = bytearray(self._actions)
+        return other
+
+    def __copy__(self) -> Game:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Game.from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Game) and self.rules == other.rules and self.digest() == other.digest()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """The game as bytes: magic, length, SHA-256, and its beginning and actions as JSON. See `from_bytes`."""
+        body = json.dumps(
+            {
+                "format": FORMAT_VERSION,
+                "action_version": ACTION_VERSION,
+                "rules": self.rules.to_dict(),
+                "seed": self.seed,
+                "wall": self._states.wall[0].tolist(),
+                **self._setup,
+                "actions": list(self._actions),
+                "digest": self.digest(),
+            }
+        ).encode()
+        return MAGIC + len(body).to_bytes(4, "little") + hashlib.sha256(body).digest() + body
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Game:
+        """The game that `to_bytes` wrote, played again from its beginning, so that it is a state which can be.
+
+        ValueError says what is wrong with the bytes.
+        """
+        head = len(MAGIC)
+        if not isinstance(data, (bytes, bytearray, memoryview)) or bytes(data[:head]) != MAGIC:
+            raise ValueError("these are not the bytes of a Game: the magic is missing")
+        data = bytes(data)
+        length, checksum, body = data[head : head + 4], data[head + 4 : head + 36], data[head + 36 :]
+        if len(body) != int.from_bytes(length, "little"):
+            raise ValueError(f"the bytes of this Game are cut or too long: {len(body)} in its body")
+        if hashlib.sha256(body).digest() != checksum:
+            raise ValueError("the bytes of this Game are damaged: the checksum differs")
+        fields = json.loads(body)
+        for name, version in (("format", FORMAT_VERSION), ("action_version", ACTION_VERSION)):
+            if fields.get(name) != version:
+                raise ValueError(f"these bytes have {name} {fields.get(name)!r}; this program reads {version}")
+        try:
+            game = cls(
+                Rules.from_mapping(fields["rules"]),
+                seed=fields["seed"],
+                wall=fields["wall"],
+                dealer=fields["dealer"],
+                ladder=fields["ladder"],
+                bought=fields["bought"],
+                topped=fields["topped"],
+            )
+            for action in fields["actions"]:
+                game.step(action)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the bytes of this Game are incomplete: {error!r}") from None
+        if game.digest() != fields.get("digest"):
+            raise ValueError("the bytes of this Game lead to another state than the one they were written from")
+        return game
+
+
+class Match:
+    """Hands in a row: dealer, ladder and stakes carried on by R9.4, scores kept. It acts like a Game.
+
+    Hand h of the match is hand h of game 0 under `seed`; the first dealer comes from the seed (R9.5). When a hand is
+    settled the next one begins at once; `done` after `hands` of them.
+    """
+
+    def __init__(self, rules: Rules | None = None, *, hands: int = 1, seed: int | None = None) -> None:
+        self.rules = check_rules(rules)
+        self.hands = check_int(hands, "hands", 1, 10**9)
+        self.seed = check_seed(seed)
+        self.scores = np.zeros(self.rules.num_players, np.int64)  # points
+        self.results: list[Result] = []
+        self.game = self._hand(None)
+
+    def _hand(self, last: Result | None) -> Game:
+        number = len(self.results)
+        wall = hand_wall(self.seed, number)
+        if last is None:
+            return Game(self.rules, seed=self.seed, wall=wall)
+        return Game(
+            self.rules,
+            seed=self.seed,
+            wall=wall,
+            dealer=last.next_dealer,
+            ladder=last.next_ladder,
+            bought=last.next_bought,
+            topped=last.next_topped,
+        )
+
+    @property
+    def current_player(self) -> int:
+        return self.game.current_player
+
+    @property
+    def done(self) -> bool:
+        return self.game.done
+
+    def legal_actions(self) -> list[int]:
+        return self.game.legal_actions()
+
+    def action_mask(self) -> np.ndarray:
+        return self.game.action_mask()
+
+    def observe(self, seat: int) -> np.ndarray:
+        return self.game.observe(seat)
+
+    def state(self) -> np.ndarray:
+        return self.game.state()
+
+    def step(self, action: int) -> None:
+        """Play an action; a hand that it settles is added to `results` and `scores`, and the next one begins."""
+        self.game.step(action)
+        result = self.game.result
+        if result is not None:
+            self.results.append(result)
+            self.scores += result.payments
+            if len(self.results) < self.hands:
+                self.game = self._hand(result)
+
+    def copy(self) -> Match:
+        other = object.__new__(Match)
+        other.rules, other.hands, other.seed = self.rules, self.hands, self.seed
+        other.scores, other.results, other.game = self.scores.copy(), list(self.results), self.game.copy()
+        return other
+
+    def __str__(self) -> str:
+        scores = " ".join(f"{x:+d}" for x in self.scores.tolist())
+        return f"hand {min(len(self.results) + 1, self.hands)} of {self.hands} | scores {scores}\n{self.game}"
+
+
+@njit
+def _fill_wall(states, seed, hand):
+    s = states[0]
+    engine.seed_game(s, seed, 0)
+    s.hand_number = hand
+    engine.shuffle(s)
+
+
+def hand_wall(seed: int, hand: int) -> np.ndarray:
+    """The wall of hand `hand` of game 0 under a seed, `(136,) uint8`."""
+    states = new_states(1, Rules())
+    _fill_wall(states, np.uint64(seed), hand)
+    return states.wall[0].copy()
