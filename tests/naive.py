@@ -72,21 +72,21 @@ def makes(tiles: tuple, wilds: int, sets: int, pair: bool, runs: bool = True) ->
     lowest = tiles[0]
     if pair:
         for real in (1, 2):
-            if tiles[:real] == (lowest,) * real and 2 - real <= wilds:
-                if makes(tiles[real:], wilds - (2 - real), sets, False, runs):
-                    return True
+            if (tiles[:real] == (lowest,) * real and 2 - real <= wilds
+                    and makes(tiles[real:], wilds - (2 - real), sets, False, runs)):
+                return True
     if sets:
         for real in (1, 2, 3):
-            if tiles[:real] == (lowest,) * real and 3 - real <= wilds:
-                if makes(tiles[real:], wilds - (3 - real), sets - 1, pair, runs):
-                    return True
+            if (tiles[:real] == (lowest,) * real and 3 - real <= wilds
+                    and makes(tiles[real:], wilds - (3 - real), sets - 1, pair, runs)):
+                return True
         if runs:
             for low in (lowest - 2, lowest - 1, lowest):
                 if is_run(low) and low // 9 == lowest // 9:
                     real = [k for k in (low, low + 1, low + 2) if k in tiles]
-                    if 3 - len(real) <= wilds:
-                        if makes(without(tiles, *real), wilds - (3 - len(real)), sets - 1, pair, runs):
-                            return True
+                    if (3 - len(real) <= wilds
+                            and makes(without(tiles, *real), wilds - (3 - len(real)), sets - 1, pair, runs)):
+                        return True
     return False
 
 

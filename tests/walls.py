@@ -1,7 +1,8 @@
 """Rigged walls and wilful players, to make rare things happen often.
 
-`rigged(rng, num_players)` -> (wall, dealer) picks one of `SCENARIOS`; `drive(legal, rng, style, …)` picks an action.  Pure
-Python and one `random.Random`: the same seed gives the same games everywhere.
+`rigged(rng, num_players)` -> (wall, dealer) picks one of `SCENARIOS`; `rigged_cast` gives the styles of play that suit it
+too; `drive(legal, rng, style, …)` picks an action.  Pure Python and one `random.Random`: the same seed gives the same games
+everywhere.
 """
 from __future__ import annotations
 
@@ -34,6 +35,11 @@ class Deal:
         self.hands = [[] for _ in range(num_players)]
         self.draws = {}  # number of the ordinary draw, from 0: kind
         self.replacements = {}
+        self.styles = {}  # seat: the style of play that makes the thing happen
+
+    def cast(self, style: str, *seats: int) -> None:
+        for seat in seats:
+            self.styles[seat] = style
 
     def seat(self, after: int) -> int:
         """The seat so many places after the dealer."""
@@ -119,10 +125,10 @@ def suited_caishen(rng):
     return rng.randrange(27)
 
 
-# -- scenarios: each takes (rng, num_players) and gives (wall, dealer) ---------------------------------------------
+# -- scenarios: each takes (rng, num_players) and gives a Deal ---------------------------------------------
 
 def shuffled(rng, n):
-    return Deal(rng, n).wall()
+    return Deal(rng, n)
 
 
 def near_hands(rng, n):
@@ -134,7 +140,7 @@ def near_hands(rng, n):
         deal.give_pair(seat)
         if rng.random() < 0.4:
             deal.give(seat, deal.caishen)
-    return deal.wall()
+    return deal
 
 
 def many_caishen(rng, n):
@@ -144,7 +150,7 @@ def many_caishen(rng, n):
     deal.give(seat, *[deal.caishen] * rng.choice((2, 3, 3)))
     for _ in range(rng.choice((0, 2, 3, 4))):
         deal.give_set(seat)
-    return deal.wall()
+    return deal
 
 
 def shapeless_caishen(rng, n):
@@ -156,7 +162,7 @@ def shapeless_caishen(rng, n):
     deal.give_junk(seat, 10)
     for number in range((seat - deal.dealer - 1) % n, 40, n):
         deal.draw(number, deal.caishen)
-    return deal.wall()
+    return deal
 
 
 def whites(rng, n):
@@ -171,7 +177,7 @@ def whites(rng, n):
         deal.give(seat, WHITE)
         for _ in range(3):
             deal.give_set(seat)
-    return deal.wall()
+    return deal
 
 
 def caishen_home(rng, n):
@@ -185,7 +191,7 @@ def caishen_home(rng, n):
     for _ in range(3):
         deal.give_set(seat)
     deal.give_pair(seat)
-    return deal.wall()
+    return deal
 
 
 def gangs(rng, n):
@@ -201,11 +207,11 @@ def gangs(rng, n):
                 deal.draw(rng.randrange(30), kind)
             else:
                 deal.give(rng.randrange(n), kind)
-    return deal.wall()
+    return deal
 
 
 def robbed_gang(rng, n):
-    """One seat can peng a kind and draws the fourth; another waits for that kind in a run."""
+    """One seat holds three of a kind, pengs the fourth and adds the third later; others wait for it in a run."""
     deal = Deal(rng, n)
     while True:
         kind = rng.randrange(27)
@@ -213,27 +219,23 @@ def robbed_gang(rng, n):
                 if is_run(min(a, kind)) and deal.caishen not in (kind, a, b)]
         if gaps:
             break
-    ganger, waiter = rng.sample(range(n), 2)
-    giver = rng.choice([seat for seat in range(n) if seat not in (ganger, waiter)] or [waiter])
-    deal.give(ganger, kind, kind)
-    if giver != waiter:
-        deal.give(giver, kind)
-    deal.give(waiter, *rng.choice(gaps))
-    if rng.random() < 0.5:
-        deal.give(waiter, deal.caishen)
-    for _ in range(4):
-        deal.give_set(waiter)
-    deal.give_pair(waiter)
-    for number in range((ganger - deal.dealer - 1) % n, 40, n):
+    ganger, giver, *waiters = rng.sample(range(n), n)
+    if not waiters:
+        waiters = [giver]
+    deal.give(ganger, kind, kind, kind)
+    deal.cast("adder", ganger)
+    deal.give(giver, kind)
+    if giver not in waiters:
+        full_hand_but(deal, giver)
+    for waiter in waiters[:rng.choice((1, 2))]:
+        deal.cast("waiter", waiter)
+        deal.give(waiter, *rng.choice(gaps))
         if rng.random() < 0.5:
-            deal.draw(number, kind)
-    if n > 2 and rng.random() < 0.5:  # a second one to rob it
-        other = next(seat for seat in range(n) if seat not in (ganger, waiter))
-        deal.give(other, *rng.choice(gaps))
+            deal.give(waiter, deal.caishen)
         for _ in range(4):
-            deal.give_set(other)
-        deal.give_pair(other)
-    return deal.wall()
+            deal.give_set(waiter)
+        deal.give_pair(waiter)
+    return deal
 
 
 def eight_pairs(rng, n):
@@ -245,7 +247,7 @@ def eight_pairs(rng, n):
             deal.give_all(seat, *[rng.choice([k for k in range(34) if k != deal.caishen])] * 4)
         for _ in range(rng.choice((6, 7, 8))):
             deal.give_pair(seat)
-    return deal.wall()
+    return deal
 
 
 def five_melds(rng, n, caishen_in_hand=1, junk=5):
@@ -259,21 +261,44 @@ def five_melds(rng, n, caishen_in_hand=1, junk=5):
         deal.give(rng.choice(others), kind)
     deal.give(seat, *[deal.caishen] * caishen_in_hand)
     deal.give_junk(seat, junk if seat != deal.dealer else junk + 1)
+    deal.cast("claimer", seat)
+    deal.cast("hoarder", *others)
     return deal, seat, others
 
 
+def five_melds_by_gang(rng, n):
+    """Four such pairs, a caishen and three alike, suited: a gang is the fifth meld and the replacement tile wins."""
+    deal = Deal(rng, n, caishen=suited_caishen(rng))
+    seat = rng.randrange(n)
+    others = [s for s in range(n) if s != seat]
+    for kind in rng.sample(HONOURS, 4):
+        deal.give(seat, kind, kind)
+        deal.give(rng.choice(others), kind)
+    kind = rng.choice([k for k in SUITED if k != deal.caishen])
+    deal.give(seat, kind, kind, kind, deal.caishen)
+    if rng.random() < 0.5:
+        deal.give(rng.choice(others), kind)
+    else:
+        deal.draw(rng.randrange(20, 40), kind)
+    deal.give_junk(seat, 6)
+    deal.cast("claimer", seat)
+    deal.cast("hoarder", *others)
+    return deal
+
+
 def quanqiushen(rng, n):
-    return five_melds(rng, n)[0].wall()
+    return five_melds(rng, n)[0]
 
 
 def single_wait(rng, n):
-    return five_melds(rng, n, caishen_in_hand=0, junk=6)[0].wall()
+    return five_melds(rng, n, caishen_in_hand=0, junk=6)[0]
 
 
 def quanqiushen_spoiled(rng, n):
     """As before, with another seat that waits for much of what the last discard can be."""
     deal, seat, others = five_melds(rng, n)
     for waiter in others[:rng.choice((1, 2))]:
+        deal.cast("closed", waiter)
         if rng.random() < 0.6:
             deal.give(waiter, deal.caishen)
         junk = rng.choice([k for k in deal.hands[seat] if k < 27 and k != deal.caishen] or [0])
@@ -281,7 +306,7 @@ def quanqiushen_spoiled(rng, n):
         for _ in range(4):
             deal.give_set(waiter)
         deal.give_pair(waiter, SUITED)
-    return deal.wall()
+    return deal
 
 
 def forced_caishen(rng, n):
@@ -290,17 +315,18 @@ def forced_caishen(rng, n):
     for number in range((seat - deal.dealer - 1) % n, 60, n):
         if rng.random() < 0.2:
             deal.draw(number, deal.caishen)
-    return deal.wall()
+    return deal
 
 
 def won_on_caishen(rng, n):
     """The same, and the others ready for anything."""
     deal, _, others = five_melds(rng, n, caishen_in_hand=2, junk=4)
     for waiter in others:
+        deal.cast(rng.choice(("closed", "hoarder")), waiter)
         for _ in range(5):
             deal.give_set(waiter, runs=rng.choice((0.1, 0.8)))
         deal.give_pair(waiter, SUITED)
-    return deal.wall()
+    return deal
 
 
 def all_triplets(rng, n):
@@ -313,7 +339,7 @@ def all_triplets(rng, n):
             deal.give_set(seat, runs=0)
         for _ in range(4):
             deal.give_pair(seat)
-    return deal.wall()
+    return deal
 
 
 def ready(deal, seat, *, runs=0.6, wild=0.3):
@@ -341,7 +367,7 @@ def heavenly(rng, n):
     for _ in range(5):
         deal.give_set(deal.dealer)
     deal.give_pair(deal.dealer)
-    return deal.wall()
+    return deal
 
 
 def earthly(rng, n):
@@ -351,7 +377,7 @@ def earthly(rng, n):
         ready(deal, deal.seat(after))
     if rng.random() < 0.5:
         deal.draw(rng.randrange(n), deal.caishen)
-    return deal.wall()
+    return deal
 
 
 def caishen_ma(rng, n):
@@ -369,7 +395,7 @@ def caishen_ma(rng, n):
         if caishen > 1:
             low = rng.choice([k for k in range(27) if is_run(k)])
             deal.give(seat, low, low + 2)
-    return deal.wall()
+    return deal
 
 
 def single_or_ma(rng, n):
@@ -378,37 +404,44 @@ def single_or_ma(rng, n):
     for number in range((seat - deal.dealer - 1) % n, 60, n):
         if rng.random() < 0.15:
             deal.draw(number, deal.caishen)
-    return deal.wall()
+    return deal
+
+
+def full_hand_but(deal, seat, singles=2):
+    """Fills a hand with pairs, so that its few singles are soon discarded by a seat that keeps what is alike."""
+    deal.cast("hoarder", seat)
+    deal.give_junk(seat, singles)
+    while deal.room(seat) > 1:
+        before = deal.room(seat)
+        deal.give_pair(seat, SUITED)
+        if deal.room(seat) == before:
+            return
 
 
 def two_winners(rng, n):
-    """Two seats wait for one kind, one of them for a double; a third discards it, but not at once."""
+    """Two or three seats wait for one kind, some of them for a double; another discards it before long."""
     deal = Deal(rng, n)
-    kind = rng.choice([k for k in SUITED if k != deal.caishen])
-    seats = list(range(n))
-    rng.shuffle(seats)
-    giver, one = seats[0], seats[1]
-    other = seats[2] if n > 2 else None
-    deal.give(one, kind)
-    for _ in range(5):
-        deal.give_set(one, runs=0.8)
-    if other is not None:
-        deal.give(other, kind)
-        if rng.random() < 0.5:
-            for _ in range(5):
-                deal.give_set(other, runs=0)
-        else:
-            for _ in range(7):
-                deal.give_pair(other)
-    if n > 3 and rng.random() < 0.5:  # a third: the kind fills a pair's set
-        deal.give_pair(seats[3])
-        deal.give_pair(seats[3])
+    while True:
+        kind = rng.randrange(27)
+        gaps = [(a, b) for a, b in ((kind - 2, kind - 1), (kind - 1, kind + 1), (kind + 1, kind + 2))
+                if is_run(min(a, kind)) and deal.caishen not in (kind, a, b)]
+        if gaps:
+            break
+    giver, one, *others = rng.sample(range(n), n)
+    deal.give(giver, kind)
+    deal.give(one, *rng.choice(gaps))
+    if others:
+        deal.give(others[0], kind, kind)
+    for other in others[1:]:
+        deal.give(other, *rng.choice(gaps))
+    for seat in (one, *others):
+        deal.cast("closed", seat)
+        triplets = seat in others[:1] and rng.random() < 0.7
         for _ in range(4):
-            deal.give_set(seats[3])
-    for number in range((giver - deal.dealer - 1) % n + n, 24, n):
-        if rng.random() < 0.4:
-            deal.draw(number, kind)
-    return deal.wall()
+            deal.give_set(seat, runs=0 if triplets else 0.8)
+        deal.give_pair(seat)
+    full_hand_but(deal, giver, singles=3)
+    return deal
 
 
 def competing_claims(rng, n):
@@ -421,12 +454,16 @@ def competing_claims(rng, n):
     deal.give(giver, kind)
     deal.give(after[0], *near)
     deal.give(after[-1], *[kind] * rng.choice((2, 2, 3)))
+    deal.cast("claimer", after[0], after[-1])
     if n > 2:
-        deal.give(after[1], *rng.sample(near, 2))
+        winner = rng.choice(after[1:])
+        deal.give(winner, *rng.sample(near, 2))
+        deal.cast("closed", winner)
         for _ in range(4):
-            deal.give_set(after[1])
-        deal.give_pair(after[1])
-    return deal.wall()
+            deal.give_set(winner)
+        deal.give_pair(winner)
+    full_hand_but(deal, giver)
+    return deal
 
 
 def late_peng(rng, n):
@@ -440,7 +477,7 @@ def late_peng(rng, n):
                 deal.give(rng.choice([s for s in range(n) if s != seat]), kind)
             else:
                 deal.draw(rng.randrange(12), kind)
-    return deal.wall()
+    return deal
 
 
 def late_gangs(rng, n):
@@ -450,21 +487,40 @@ def late_gangs(rng, n):
     for seat in range(n):
         for _ in range(rng.choice((2, 3))):
             kind = rng.choice([k for k in range(34) if k != deal.caishen])
+            deal.cast("hoarder", seat)
             if deal.give_all(seat, kind, kind, kind):
                 where = draws - rng.randrange(10, 28)
                 deal.draw(where, kind)
-    return deal.wall()
+    return deal
 
 
-SCENARIOS = {f.__name__: f for f in (
+BUILDERS = {f.__name__: f for f in (
     shuffled, near_hands, many_caishen, shapeless_caishen, whites, caishen_home, gangs, robbed_gang, eight_pairs, quanqiushen,
-    quanqiushen_spoiled, single_wait, forced_caishen, won_on_caishen, all_triplets, heavenly, earthly, caishen_ma, single_or_ma,
+    quanqiushen_spoiled, single_wait, five_melds_by_gang, forced_caishen, won_on_caishen, all_triplets, heavenly, earthly, caishen_ma, single_or_ma,
     two_winners, competing_claims, late_peng, late_gangs)}
+
+
+def rigged_cast(rng: random.Random, num_players: int, name: str | None = None):
+    """(wall, dealer, styles): a scenario, by name or by chance, and a style of play for every seat."""
+    deal = BUILDERS[name or rng.choice(list(BUILDERS))](rng, num_players)
+    wall, dealer = deal.wall()
+    free = rng.random() < 0.25
+    styles = [rng.choice(STYLES) for _ in range(num_players)]
+    if not free:
+        styles = [deal.styles.get(seat, style) for seat, style in enumerate(styles)]
+    return wall, dealer, styles
+
+
+def _scenario(name: str):
+    return lambda rng, num_players: rigged_cast(rng, num_players, name)[:2]
+
+
+SCENARIOS = {name: _scenario(name) for name in BUILDERS}
 
 
 def rigged(rng: random.Random, num_players: int):
     """(wall, dealer) of a scenario taken by chance."""
-    return rng.choice(list(SCENARIOS.values()))(rng, num_players)
+    return rigged_cast(rng, num_players)[:2]
 
 
 def random_rules(rng: random.Random) -> dict:
@@ -504,7 +560,7 @@ def random_stakes(rng: random.Random, rules: dict, dealer: int) -> dict:
 
 CHI_LOW, CHI_MID, CHI_HIGH, PENG, GANG, HU, PASS, RAISE = range(68, 76)
 CHIS = (CHI_LOW, CHI_MID, CHI_HIGH)
-STYLES = ("random", "claimer", "hoarder", "greedy", "waiter")
+STYLES = ("random", "claimer", "adder", "hoarder", "greedy", "waiter", "closed")
 
 
 @lru_cache(maxsize=200_000)
@@ -568,8 +624,8 @@ def quick_distance(counts, n_melds: int, caishen: int) -> int:
 
 def _discard(discards, rng, hand, caishen, n_melds, *, keep_alike=False):
     """The discard that leaves the hand nearest to a win; by chance among equals."""
-    if hand is None or len(discards) == 1:
-        return rng.choice(discards)
+    if len(discards) == 1:
+        return discards[0]
 
     def cost(kind):
         rest = list(hand)
@@ -582,35 +638,42 @@ def _discard(discards, rng, hand, caishen, n_melds, *, keep_alike=False):
     return rng.choice([kind for kind in discards if costs[kind] == least])
 
 
-def drive(legal, rng: random.Random, style: str, hand=None, caishen=None, n_melds: int = 0) -> int:
-    """One of the legal ids.  `hand`: the seat's 34 counts; without them discards are by chance.
+def drive(legal, rng: random.Random, style: str, hand=None, caishen=None, n_melds: int = 0, pengs=()) -> int:
+    """One of the legal ids.  `hand`: the seat's 34 counts; without them discards are by chance.  `pengs`: kinds of its pengs.
 
-    random: any. claimer: melds whatever it can and often lets a win go. hoarder: keeps what is alike, claims little, gangs late.
-    greedy: takes wins and goes the shortest way. waiter: the same, but claims nothing and lets half the wins go.
+    random: any. claimer: melds whatever it can, seldom wins before its fifth meld. adder: the same, but rather pengs now and adds
+    later. hoarder: keeps what is alike, claims little, gangs late. greedy: takes wins and goes the shortest way. waiter: the
+    same, but claims nothing and lets half the wins go. closed: a waiter that takes every win.
     """
-    if style == "random" or len(legal) == 1:
+    if style == "random" or len(legal) == 1 or RAISE in legal:
         return rng.choice(legal)
-    if RAISE in legal:
-        return rng.choice(legal)
-    win = {"claimer": 0.4, "hoarder": 0.3, "greedy": 1.0, "waiter": 0.5}[style]
+    melder = style in ("claimer", "adder")
+    win = {"hoarder": 0.3, "waiter": 0.5}.get(style, 1.0)
+    if melder:
+        win = 0.8 if n_melds == 5 else 0.15
     if HU in legal and rng.random() < win:
         return HU
     discards = [a for a in legal if a < 34]
     if discards:
+        if style == "adder":  # the fourth tile is kept
+            discards = [kind for kind in discards if kind not in pengs] or discards
         own_gangs = [a for a in legal if 34 <= a < 68]
-        if own_gangs and rng.random() < {"claimer": 1.0, "hoarder": 0.1, "greedy": 0.5, "waiter": 0.5}[style]:
+        gang = {"hoarder": 0.1, "claimer": 1.0, "adder": 1.0}.get(style, 0.5)
+        if own_gangs and rng.random() < gang:
             return rng.choice(own_gangs)
-        if style == "hoarder" and hand is not None:
+        if hand is None:
+            return rng.choice(discards)
+        if style == "hoarder":
             fewest = min(hand[kind] for kind in discards)
             return rng.choice([kind for kind in discards if hand[kind] == fewest])
-        return _discard(discards, rng, hand, caishen, n_melds, keep_alike=style == "claimer")
-    if style == "claimer":
-        for claim in (GANG, PENG):
+        return _discard(discards, rng, hand, caishen, n_melds, keep_alike=melder)
+    if melder:
+        for claim in (PENG, GANG) if style == "adder" else (GANG, PENG):
             if claim in legal and rng.random() < 0.9:
                 return claim
-    if style in ("claimer", "greedy"):
+    if melder or style == "greedy":
         claims = [a for a in legal if a in (GANG, PENG, *CHIS)]
-        if claims and rng.random() < (0.7 if style == "claimer" else 0.4):
+        if claims and rng.random() < (0.7 if melder else 0.4):
             return rng.choice(claims)
     if style == "hoarder" and GANG in legal and rng.random() < 0.3:
         return GANG
@@ -624,7 +687,8 @@ def play(game, rng: random.Random, styles=None, each=None):
     while not game.done:
         seat = game.current_player
         hand = [game.hands[seat][k] for k in range(34)]
-        action = drive(game.legal(), rng, styles[seat], hand, game.caishen, len(game.melds[seat]))
+        pengs = [kind for what, kind in game.melds[seat] if what == "peng"]
+        action = drive(game.legal(), rng, styles[seat], hand, game.caishen, len(game.melds[seat]), pengs)
         game.step(action)
         actions.append(action)
         if each:
