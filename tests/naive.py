@@ -1,9 +1,10 @@
 """The slow twin: the whole game again, written from the rulebook for plain reading.
 
-Nothing here comes from the package, and nothing is fast on purpose.  A hand is a sorted tuple of tiles that is taken
-apart by recursion; `brute_force` answers the same questions a second time by literally writing a real kind in place of
-every caishen.  Tests hold the engine against both.  Rule numbers (R5.3) are those of RULES.md.
+Nothing here comes from the package, and nothing is fast on purpose. A hand is a sorted tuple of tiles that
+is taken apart by recursion; `brute_force` answers the same questions a second time by literally writing a
+real kind in place of every caishen. Tests hold the engine against both. Rule numbers (R5.3) are the rulebook's.
 """
+
 from __future__ import annotations
 
 from collections import Counter
@@ -33,9 +34,10 @@ RULE_DEFAULTS = {  # §12
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Hands
-# ---------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
+
 
 def is_run(low: int) -> bool:
     """Whether low, low+1, low+2 lie in one suit."""
@@ -51,19 +53,25 @@ def without(tiles: tuple, *taken) -> tuple:
 
 
 def readings(counts, caishen: int) -> list[tuple]:
-    """R3.4: the natural tiles (all but the caishen), sorted, once for each number of whites read as the face."""
+    """R3.4: the natural tiles (all but the caishen), sorted, once for each number of whites read as the
+    face.
+    """
     natural = [k for k in range(KINDS) if k != caishen for _ in range(counts[k])]
     whites = 0 if caishen == WHITE else counts[WHITE]
     others = [k for k in natural if k != WHITE] if caishen != WHITE else natural
-    return [tuple(sorted(others + [WHITE] * (whites - faces) + [caishen] * faces)) for faces in range(whites + 1)]
+    return [
+        tuple(sorted(others + [WHITE] * (whites - faces) + [caishen] * faces)) for faces in range(whites + 1)
+    ]
 
 
 @lru_cache(maxsize=400_000)
 def makes(tiles: tuple, wilds: int, sets: int, pair: bool, runs: bool = True) -> bool:
-    """Whether the sorted tiles and that many wilds fall exactly into so many sets, and a pair if one is due.
+    """Whether the sorted tiles and that many wilds fall exactly into so many sets, and a pair if one is
+    due.
 
-    The lowest tile must go somewhere: into the pair, three alike, or a run in which it is the lowest *real* tile.  A real
-    tile that is there is taken before a wild: where another solution used it elsewhere, the two can be swapped.
+    The lowest tile must go somewhere: into the pair, three alike, or a run in which it is the lowest *real*
+    tile. A real tile that is there is taken before a wild: where another solution used it elsewhere, the
+    two can be swapped.
     """
     if len(tiles) + wilds != 3 * sets + 2 * pair:
         return False
@@ -72,20 +80,27 @@ def makes(tiles: tuple, wilds: int, sets: int, pair: bool, runs: bool = True) ->
     lowest = tiles[0]
     if pair:
         for real in (1, 2):
-            if (tiles[:real] == (lowest,) * real and 2 - real <= wilds
-                    and makes(tiles[real:], wilds - (2 - real), sets, False, runs)):
+            if (
+                tiles[:real] == (lowest,) * real
+                and 2 - real <= wilds
+                and makes(tiles[real:], wilds - (2 - real), sets, False, runs)
+            ):
                 return True
     if sets:
         for real in (1, 2, 3):
-            if (tiles[:real] == (lowest,) * real and 3 - real <= wilds
-                    and makes(tiles[real:], wilds - (3 - real), sets - 1, pair, runs)):
+            if (
+                tiles[:real] == (lowest,) * real
+                and 3 - real <= wilds
+                and makes(tiles[real:], wilds - (3 - real), sets - 1, pair, runs)
+            ):
                 return True
         if runs:
             for low in (lowest - 2, lowest - 1, lowest):
                 if is_run(low) and low // 9 == lowest // 9:
                     real = [k for k in (low, low + 1, low + 2) if k in tiles]
-                    if (3 - len(real) <= wilds
-                            and makes(without(tiles, *real), wilds - (3 - len(real)), sets - 1, pair, runs)):
+                    if 3 - len(real) <= wilds and makes(
+                        without(tiles, *real), wilds - (3 - len(real)), sets - 1, pair, runs
+                    ):
                         return True
     return False
 
@@ -109,25 +124,36 @@ def is_all_triplets(counts, caishen: int, n_melds: int) -> bool:  # R7.7, declar
 
 
 def eight_pairs_with_wild_single(counts, caishen: int) -> bool:  # R6.2, B being a caishen
-    return counts[caishen] > 0 and any(all_paired(tiles, counts[caishen] - 1) for tiles in readings(counts, caishen))
+    return counts[caishen] > 0 and any(
+        all_paired(tiles, counts[caishen] - 1) for tiles in readings(counts, caishen)
+    )
 
 
 def eight_pairs_with_real_single(counts, caishen: int) -> bool:  # R6.2, B being another tile
-    return any(all_paired(without(tiles, single), counts[caishen])
-               for tiles in readings(counts, caishen) for single in sorted(set(tiles)))
+    return any(
+        all_paired(without(tiles, single), counts[caishen])
+        for tiles in readings(counts, caishen)
+        for single in sorted(set(tiles))
+    )
 
 
 def is_eight_pairs(counts, caishen: int, n_melds: int) -> bool:  # R6.2
-    return n_melds == 0 and sum(counts) == 17 and (
-        eight_pairs_with_wild_single(counts, caishen) or eight_pairs_with_real_single(counts, caishen))
+    return (
+        n_melds == 0
+        and sum(counts) == 17
+        and (eight_pairs_with_wild_single(counts, caishen) or eight_pairs_with_real_single(counts, caishen))
+    )
 
 
 def is_complete(counts, n_melds: int, caishen: int) -> bool:
     """R6.4: whether 17 - 3m concealed tiles are a win in shape (copies are not limited to what exists)."""
     if sum(counts) != 17 - 3 * n_melds:
         return False
-    return (counts[caishen] >= 3 or is_standard(counts, caishen, n_melds)
-            or is_eight_pairs(counts, caishen, n_melds))
+    return (
+        counts[caishen] >= 3
+        or is_standard(counts, caishen, n_melds)
+        or is_eight_pairs(counts, caishen, n_melds)
+    )
 
 
 def in_caishen_ma(counts, caishen: int, n_melds: int) -> bool:
@@ -149,13 +175,17 @@ def waits(counts, n_melds: int, caishen: int) -> set[int]:
 
 
 def live_waits(counts, n_melds: int, caishen: int, visible) -> set[int]:
-    """Waits with a copy unseen.  `visible`: 34 counts of tiles seen outside the concealed hand, the turned-up one too."""
+    """Waits with a copy unseen. `visible`: 34 counts of tiles seen outside the concealed hand, the
+    turned-up one too.
+    """
     return {k for k in waits(counts, n_melds, caishen) if counts[k] + visible[k] < 4}
 
 
 @lru_cache(maxsize=400_000)
 def most_kept(tiles: tuple, sets: int, pair: bool) -> int:
-    """The most of these real tiles that can lie together in so many sets and a pair, the other places being empty."""
+    """The most of these real tiles that can lie together in so many sets and a pair, the other places being
+    empty.
+    """
     if not tiles or (not sets and not pair):
         return 0
     lowest = tiles[0]
@@ -189,10 +219,11 @@ def most_kept_in_pairs(tiles: tuple, pairs: int, single: bool) -> int:
 
 
 def distance(counts, n_melds: int, caishen: int) -> int:
-    """The fewest tiles, of any kinds, that must be drawn to hold a complete hand (others may be thrown away).
+    """The fewest tiles, of any kinds, that must be drawn to hold a complete hand (others may be thrown
+    away).
 
-    0: complete; 1: ready.  Formal: copies are not limited to what exists.  Works for any number of tiles up to
-    17 - 3m; a hand that is short of tiles counts the missing ones.
+    0: complete; 1: ready. Formal: copies are not limited to what exists. Works for any number of tiles up
+    to 17 - 3m; a hand that is short of tiles counts the missing ones.
     """
     size = 17 - 3 * n_melds
     wilds = counts[caishen]
@@ -218,9 +249,10 @@ def improving(counts, n_melds: int, caishen: int) -> set[int]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # Value
-# ---------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
+
 
 def meld_tiles(what: str, kind: int, caishen: int) -> list[int]:
     """The real tiles of a meld; in a chi the face's place is filled by a white (R3.4)."""
@@ -254,9 +286,21 @@ def check_input(concealed, melds, caishen, self_draw, rob) -> None:
         raise ValueError("more tiles of a kind than there are")
 
 
-def evaluate(concealed, melds, caishen, *, self_draw, rob=False, heavenly=False, earthly=False, caishen_ma=False,
-             white_home_face=False):
-    """(value, sorted pattern names) of a hand with its winning tile, or None when it is no win; by recursion."""
+def evaluate(
+    concealed,
+    melds,
+    caishen,
+    *,
+    self_draw,
+    rob=False,
+    heavenly=False,
+    earthly=False,
+    caishen_ma=False,
+    white_home_face=False,
+):
+    """(value, sorted pattern names) of a hand with its winning tile, or None when it is no win; by
+    recursion.
+    """
     check_input(concealed, melds, caishen, self_draw, rob)
     n_melds = len(melds)
     in_hand = concealed[caishen]
@@ -288,7 +332,9 @@ def evaluate(concealed, melds, caishen, *, self_draw, rob=False, heavenly=False,
         hard.append("NO_CAISHEN")
     if in_hand > 0:  # R7.10
         own_kind = [tuple(sorted(tiles + (caishen,) * in_hand)) for tiles in readings(concealed, caishen)]
-        if any(makes(tiles, 0, 5 - n_melds, True) for tiles in (own_kind if white_home_face else own_kind[:1])):
+        if any(
+            makes(tiles, 0, 5 - n_melds, True) for tiles in (own_kind if white_home_face else own_kind[:1])
+        ):
             hard.append("CAISHEN_HOME")
     if rob:  # R7.11
         hard.append("ROB_GANG")
@@ -302,8 +348,10 @@ def evaluate(concealed, melds, caishen, *, self_draw, rob=False, heavenly=False,
 
 
 def plain_standard(counts) -> bool:
-    """One pair and sets, no wilds.  From the lowest kind up; three equal runs are three triplets, so runs go modulo 3."""
-    suits = [sum(counts[low:low + 9]) % 3 for low in (0, 9, 18)] + [counts[k] % 3 for k in range(27, 34)]
+    """One pair and sets, no wilds. From the lowest kind up; three equal runs are three triplets, so runs go
+    modulo 3.
+    """
+    suits = [sum(counts[low : low + 9]) % 3 for low in (0, 9, 18)] + [counts[k] % 3 for k in range(27, 34)]
     if sorted(suits) != [0] * 9 + [2]:  # the pair's suit or honour
         return False
     for pair in range(KINDS):
@@ -323,9 +371,21 @@ def plain_standard(counts) -> bool:
     return False
 
 
-def brute_force(concealed, melds, caishen, *, self_draw, rob=False, heavenly=False, earthly=False, caishen_ma=False,
-                white_home_face=False):
-    """The same as `evaluate`, by writing every kind for every caishen and white or the face for every white."""
+def brute_force(
+    concealed,
+    melds,
+    caishen,
+    *,
+    self_draw,
+    rob=False,
+    heavenly=False,
+    earthly=False,
+    caishen_ma=False,
+    white_home_face=False,
+):
+    """The same as `evaluate`, by writing every kind for every caishen and white or the face for every
+    white.
+    """
     check_input(concealed, melds, caishen, self_draw, rob)
     g = concealed[caishen]
     whites = 0 if caishen == WHITE else concealed[WHITE]
@@ -360,12 +420,22 @@ def brute_force(concealed, melds, caishen, *, self_draw, rob=False, heavenly=Fal
     hard_pairs = "eight" in facts and (g == 0 or g >= 2 or "caishen is the single" in facts)
     soft_pairs = "eight" in facts and g == 1 and "caishen all pair" in facts
     tiers = {
-        4: {"HEAVENLY": heavenly, "EARTHLY": earthly, "SINGLE_WAIT": len(melds) == 5 and not caishen_ma,
-            "HARD_EIGHT_PAIRS": hard_pairs, "THREE_CAISHEN_COMPLETE": g == 3 and complete,
-            "ALL_TRIPLETS": "triplets" in facts},
-        2: {"SELF_DRAW": self_draw, "NO_CAISHEN": g == 0 and "standard" in facts, "ROB_GANG": rob,
-            "CAISHEN_HOME": g > 0 and "home" in facts, "SOFT_EIGHT_PAIRS": soft_pairs,
-            "THREE_CAISHEN": g == 3 and not complete},
+        4: {
+            "HEAVENLY": heavenly,
+            "EARTHLY": earthly,
+            "SINGLE_WAIT": len(melds) == 5 and not caishen_ma,
+            "HARD_EIGHT_PAIRS": hard_pairs,
+            "THREE_CAISHEN_COMPLETE": g == 3 and complete,
+            "ALL_TRIPLETS": "triplets" in facts,
+        },
+        2: {
+            "SELF_DRAW": self_draw,
+            "NO_CAISHEN": g == 0 and "standard" in facts,
+            "ROB_GANG": rob,
+            "CAISHEN_HOME": g > 0 and "home" in facts,
+            "SOFT_EIGHT_PAIRS": soft_pairs,
+            "THREE_CAISHEN": g == 3 and not complete,
+        },
         1: {"SOFT": True},
     }
     for value, patterns in tiers.items():
@@ -376,14 +446,26 @@ def brute_force(concealed, melds, caishen, *, self_draw, rob=False, heavenly=Fal
 
 
 @lru_cache(maxsize=200_000)
-def _value(counts: tuple, melds: tuple, caishen: int, self_draw, rob, heavenly, earthly, caishen_ma, white_home_face):
-    return evaluate(counts, melds, caishen, self_draw=self_draw, rob=rob, heavenly=heavenly, earthly=earthly,
-                    caishen_ma=caishen_ma, white_home_face=white_home_face)
+def _value(
+    counts: tuple, melds: tuple, caishen: int, self_draw, rob, heavenly, earthly, caishen_ma, white_home_face
+):
+    return evaluate(
+        counts,
+        melds,
+        caishen,
+        self_draw=self_draw,
+        rob=rob,
+        heavenly=heavenly,
+        earthly=earthly,
+        caishen_ma=caishen_ma,
+        white_home_face=white_home_face,
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 # The game
-# ---------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
+
 
 def to_counts(tiles: Counter) -> tuple:
     return tuple(tiles[k] for k in range(KINDS))
@@ -407,11 +489,11 @@ def chi_ways(hand: Counter, claimed: int, caishen: int) -> dict[int, tuple[int, 
 class NaiveGame:
     """One hand from the stakes to the settlement.
 
-    Primary data: the wall, `events` (what happened, in order), the concealed hands and the melds.  Everything else, the
-    legal actions with it, is worked out anew when asked.
+    Primary data: the wall, `events` (what happened, in order), the concealed hands and the melds.
+    Everything else, the legal actions with it, is worked out anew when asked.
 
-    phase: "stakes", "turn" (after a draw, R4.1), "discard" (after chi or peng, R4.2), "claims" (on a discard), "rob" (on an
-    added gang), "over".
+    phase: "stakes", "turn" (after a draw, R4.1), "discard" (after chi or peng, R4.2), "claims" (on a
+    discard), "rob" (on an added gang), "over".
     """
 
     def __init__(self, rules=None, wall=None, dealer=0, ladder=0, bought=False, topped=()):
@@ -437,7 +519,7 @@ class NaiveGame:
         self.caishen = self.wall[135]  # R2.2
         self.hands = [Counter() for _ in range(n)]
         for i, seat in enumerate(self.seats_after(dealer - 1)):  # R2.3
-            self.hands[seat].update(self.wall[16 * i:16 * i + 16])
+            self.hands[seat].update(self.wall[16 * i : 16 * i + 16])
         self.hands[dealer][self.wall[16 * n]] += 1
         self.melds = [[] for _ in range(n)]  # (what, lowest kind)
         self.discards = []  # [seat, kind, taken_by or None]
@@ -453,7 +535,7 @@ class NaiveGame:
             self.phase = "turn"
             self.note_turn()
 
-    # -- who may do what ---------------------------------------------------------------------------------------
+    # -- who may do what -------------------------------------------------------------------------------------
 
     def seats_after(self, seat: int) -> list[int]:
         """All seats, counter-clockwise, ending with this one (R2.1)."""
@@ -497,10 +579,13 @@ class NaiveGame:
             return []
         asked = {seat for what, seat, _ in self.events if what == "stake"}
         order = self.seats_after(self.dealer - 1)
-        return [seat for seat in order if seat not in asked
-                and not (self.bought if seat == self.dealer else self.topped[seat])]
+        return [
+            seat
+            for seat in order
+            if seat not in asked and not (self.bought if seat == self.dealer else self.topped[seat])
+        ]
 
-    # -- facts, worked out from the primary data ---------------------------------------------------------------
+    # -- facts, worked out from the primary data -------------------------------------------------------------
 
     @property
     def draws(self) -> list[int]:
@@ -564,10 +649,13 @@ class NaiveGame:
 
     def is_quanqiushen(self) -> bool:
         """R5.8, asked after a discard of the seat in turn."""
-        return (self.phase == "claims" and len(self.melds[self.turn]) == 5
-                and self.hands[self.turn][self.caishen] == 1)
+        return (
+            self.phase == "claims"
+            and len(self.melds[self.turn]) == 5
+            and self.hands[self.turn][self.caishen] == 1
+        )
 
-    # -- questions ---------------------------------------------------------------------------------------------
+    # -- questions -------------------------------------------------------------------------------------------
 
     def legal_discards(self, seat: int) -> list[int]:
         hand = +self.hands[seat]
@@ -599,11 +687,16 @@ class NaiveGame:
         first_turn = not any(what != "stake" for what, _, _ in self.events)
         drawn = self.draws[seat]
         return _value(
-            to_counts(tiles), tuple(self.melds[seat]), self.caishen, self_draw, rob,
+            to_counts(tiles),
+            tuple(self.melds[seat]),
+            self.caishen,
+            self_draw,
+            rob,
             seat == self.dealer and self_draw and first_turn,  # R7.1
             seat != self.dealer and drawn == (1 if self_draw else 0),  # R7.2
             self_draw and self.in_caishen_ma(seat),  # R7.16
-            self.rules["white_home_face"])
+            self.rules["white_home_face"],
+        )
 
     def own_draw_value(self, seat: int):
         return self.value(seat, self.hands[seat], self_draw=True)
@@ -633,7 +726,7 @@ class NaiveGame:
     def hu_answer(self, seat: int, kind: int, rob: bool = False) -> list[int]:
         return [HU] if self.value_with(seat, kind, rob) and not self.in_caishen_ma(seat) else []  # R5.7
 
-    # -- what happens ------------------------------------------------------------------------------------------
+    # -- what happens ----------------------------------------------------------------------------------------
 
     def step(self, action) -> None:
         """Does the action of the current player; ValueError, and nothing changed, when it is not legal."""
@@ -744,7 +837,7 @@ class NaiveGame:
             self.cover("peng")
             self.phase = "discard"
         elif claims:
-            (action, seat), = claims.items()
+            ((action, seat),) = claims.items()
             low, taken = chi_ways(self.hands[seat], kind, self.caishen)[action]
             self.cover({CHI_LOW: "chi_low", CHI_MID: "chi_mid", CHI_HIGH: "chi_high"}[action])
             if kind == WHITE:
@@ -784,7 +877,7 @@ class NaiveGame:
         self.phase = "turn"
         self.note_turn()
 
-    # -- settlement --------------------------------------------------------------------------------------------
+    # -- settlement ------------------------------------------------------------------------------------------
 
     def base(self, a: int, b: int) -> int:
         """R8.2, R8.5: the base between two seats."""
@@ -836,13 +929,21 @@ class NaiveGame:
             self.cover("drawn_with_gang" if gangs else "drawn_without_gang")
             if any(hand[self.caishen] for hand in self.hands):
                 self.cover("caishen_points_on_draw")
-        self.result = {"winner": winner, "loser": loser, "value": value, "patterns": sorted(patterns),
-                       "payments": payments, "next_dealer": after[0], "next_ladder": after[1],
-                       "next_bought": after[2], "next_topped": after[3]}
+        self.result = {
+            "winner": winner,
+            "loser": loser,
+            "value": value,
+            "patterns": sorted(patterns),
+            "payments": payments,
+            "next_dealer": after[0],
+            "next_ladder": after[1],
+            "next_bought": after[2],
+            "next_topped": after[3],
+        }
         self.questions, self.answers = {}, {}
         self.phase = "over"
 
-    # -- checks and coverage: nothing below changes the hand -------------------------------------------------------
+    # -- checks and coverage: nothing below changes the hand -------------------------------------------------
 
     def check(self) -> None:
         """The tiles are conserved, the hands have their sizes, payments sum to zero."""
@@ -894,7 +995,9 @@ class NaiveGame:
             if kind == self.caishen:
                 continue
             if self.is_quanqiushen():
-                if hand[kind] >= 2 or (seat == (discarder + 1) % self.n and chi_ways(hand, kind, self.caishen)):
+                if hand[kind] >= 2 or (
+                    seat == (discarder + 1) % self.n and chi_ways(hand, kind, self.caishen)
+                ):
                     self.cover("quan_bars_other_claims")
                 continue
             if hand[kind] >= 2 and kind in self.barred(seat):

@@ -1,9 +1,10 @@
 """Rigged walls and wilful players, to make rare things happen often.
 
-`rigged(rng, num_players)` -> (wall, dealer) picks one of `SCENARIOS`; `rigged_cast` gives the styles of play that suit it
-too; `drive(legal, rng, style, …)` picks an action.  Pure Python and one `random.Random`: the same seed gives the same games
-everywhere.
+`rigged(rng, num_players)` -> (wall, dealer) picks one of `SCENARIOS`; `rigged_cast` gives the styles of
+play that suit it too; `drive(legal, rng, style, …)` picks an action. Pure Python and one `random.Random`:
+the same seed gives the same games everywhere.
 """
+
 from __future__ import annotations
 
 import random
@@ -23,7 +24,8 @@ def is_run(low: int) -> bool:
 class Deal:
     """A wall being laid: give hands and draws what they must have, chance fills the rest.
 
-    A tile that is no longer there, or finds no room, is silently not given: scenarios ask for more than there may be.
+    A tile that is no longer there, or finds no room, is silently not given: scenarios ask for more than
+    there may be.
     """
 
     def __init__(self, rng: random.Random, num_players: int, caishen=None, dealer=None):
@@ -127,6 +129,7 @@ def suited_caishen(rng):
 
 # -- scenarios: each takes (rng, num_players) and gives a Deal ---------------------------------------------
 
+
 def shuffled(rng, n):
     return Deal(rng, n)
 
@@ -172,8 +175,14 @@ def whites(rng, n):
     holder = rng.randrange(n)
     deal.give(holder, *[WHITE] * rng.choice((1, 2, 3, 4)))
     for seat in range(n):
-        deal.give(seat, *[k for k in (face - 2, face - 1, face + 1, face + 2)
-                          if 0 <= k < 27 and k // 9 == face // 9 and rng.random() < 0.8])
+        deal.give(
+            seat,
+            *[
+                k
+                for k in (face - 2, face - 1, face + 1, face + 2)
+                if 0 <= k < 27 and k // 9 == face // 9 and rng.random() < 0.8
+            ],
+        )
         deal.give(seat, WHITE)
         for _ in range(3):
             deal.give_set(seat)
@@ -211,12 +220,17 @@ def gangs(rng, n):
 
 
 def robbed_gang(rng, n):
-    """One seat holds three of a kind, pengs the fourth and adds the third later; others wait for it in a run."""
+    """One seat holds three of a kind, pengs the fourth and adds the third later; others wait for it in a
+    run.
+    """
     deal = Deal(rng, n)
     while True:
         kind = rng.randrange(27)
-        gaps = [(a, b) for a, b in ((kind - 2, kind - 1), (kind - 1, kind + 1), (kind + 1, kind + 2))
-                if is_run(min(a, kind)) and deal.caishen not in (kind, a, b)]
+        gaps = [
+            (a, b)
+            for a, b in ((kind - 2, kind - 1), (kind - 1, kind + 1), (kind + 1, kind + 2))
+            if is_run(min(a, kind)) and deal.caishen not in (kind, a, b)
+        ]
         if gaps:
             break
     ganger, giver, *waiters = rng.sample(range(n), n)
@@ -227,7 +241,7 @@ def robbed_gang(rng, n):
     deal.give(giver, kind)
     if giver not in waiters:
         full_hand_but(deal, giver)
-    for waiter in waiters[:rng.choice((1, 2))]:
+    for waiter in waiters[: rng.choice((1, 2))]:
         deal.cast("waiter", waiter)
         deal.give(waiter, *rng.choice(gaps))
         if rng.random() < 0.5:
@@ -251,7 +265,9 @@ def eight_pairs(rng, n):
 
 
 def five_melds(rng, n, caishen_in_hand=1, junk=5):
-    """Five pairs of honours in one hand, the others of them lone in other hands, which must discard them first."""
+    """Five pairs of honours in one hand, the others of them lone in other hands, which must discard them
+    first.
+    """
     deal = Deal(rng, n, caishen=rng.choice((*SUITED, *SUITED, WHITE)))
     seat = rng.randrange(n)
     others = [s for s in range(n) if s != seat]
@@ -267,7 +283,9 @@ def five_melds(rng, n, caishen_in_hand=1, junk=5):
 
 
 def five_melds_by_gang(rng, n):
-    """Four such pairs, a caishen and three alike, suited: a gang is the fifth meld and the replacement tile wins."""
+    """Four such pairs, a caishen and three alike, suited: a gang is the fifth meld and the replacement tile
+    wins.
+    """
     deal = Deal(rng, n, caishen=suited_caishen(rng))
     seat = rng.randrange(n)
     others = [s for s in range(n) if s != seat]
@@ -297,7 +315,7 @@ def single_wait(rng, n):
 def quanqiushen_spoiled(rng, n):
     """As before, with another seat that waits for much of what the last discard can be."""
     deal, seat, others = five_melds(rng, n)
-    for waiter in others[:rng.choice((1, 2))]:
+    for waiter in others[: rng.choice((1, 2))]:
         deal.cast("closed", waiter)
         if rng.random() < 0.6:
             deal.give(waiter, deal.caishen)
@@ -408,7 +426,9 @@ def single_or_ma(rng, n):
 
 
 def full_hand_but(deal, seat, singles=2):
-    """Fills a hand with pairs, so that its few singles are soon discarded by a seat that keeps what is alike."""
+    """Fills a hand with pairs, so that its few singles are soon discarded by a seat that keeps what is
+    alike.
+    """
     deal.cast("hoarder", seat)
     deal.give_junk(seat, singles)
     while deal.room(seat) > 1:
@@ -423,8 +443,11 @@ def two_winners(rng, n):
     deal = Deal(rng, n)
     while True:
         kind = rng.randrange(27)
-        gaps = [(a, b) for a, b in ((kind - 2, kind - 1), (kind - 1, kind + 1), (kind + 1, kind + 2))
-                if is_run(min(a, kind)) and deal.caishen not in (kind, a, b)]
+        gaps = [
+            (a, b)
+            for a, b in ((kind - 2, kind - 1), (kind - 1, kind + 1), (kind + 1, kind + 2))
+            if is_run(min(a, kind)) and deal.caishen not in (kind, a, b)
+        ]
         if gaps:
             break
     giver, one, *others = rng.sample(range(n), n)
@@ -494,10 +517,35 @@ def late_gangs(rng, n):
     return deal
 
 
-BUILDERS = {f.__name__: f for f in (
-    shuffled, near_hands, many_caishen, shapeless_caishen, whites, caishen_home, gangs, robbed_gang, eight_pairs, quanqiushen,
-    quanqiushen_spoiled, single_wait, five_melds_by_gang, forced_caishen, won_on_caishen, all_triplets, heavenly, earthly, caishen_ma, single_or_ma,
-    two_winners, competing_claims, late_peng, late_gangs)}
+BUILDERS = {
+    f.__name__: f
+    for f in (
+        shuffled,
+        near_hands,
+        many_caishen,
+        shapeless_caishen,
+        whites,
+        caishen_home,
+        gangs,
+        robbed_gang,
+        eight_pairs,
+        quanqiushen,
+        quanqiushen_spoiled,
+        single_wait,
+        five_melds_by_gang,
+        forced_caishen,
+        won_on_caishen,
+        all_triplets,
+        heavenly,
+        earthly,
+        caishen_ma,
+        single_or_ma,
+        two_winners,
+        competing_claims,
+        late_peng,
+        late_gangs,
+    )
+}
 
 
 def rigged_cast(rng: random.Random, num_players: int, name: str | None = None):
@@ -551,12 +599,14 @@ def random_stakes(rng: random.Random, rules: dict, dealer: int) -> dict:
     steps = len(rules.get("dealer_ladder", (1, 2, 3, 4)))
     given = rules.get("stakes", True) and rng.random() < 0.5
     seats = rules.get("num_players", 4)
-    return {"ladder": rng.randrange(steps),
-            "bought": bool(given and rng.random() < 0.5),
-            "topped": tuple(bool(given and s != dealer and rng.random() < 0.4) for s in range(seats))}
+    return {
+        "ladder": rng.randrange(steps),
+        "bought": bool(given and rng.random() < 0.5),
+        "topped": tuple(bool(given and s != dealer and rng.random() < 0.4) for s in range(seats)),
+    }
 
 
-# -- players -------------------------------------------------------------------------------------------------------
+# -- players -------------------------------------------------------------------------------------------------
 
 CHI_LOW, CHI_MID, CHI_HIGH, PENG, GANG, HU, PASS, RAISE = range(68, 76)
 CHIS = (CHI_LOW, CHI_MID, CHI_HIGH)
@@ -570,7 +620,7 @@ def _kept(tiles: tuple):
     if not tiles:
         return best
     lowest, alike = tiles[0], tiles.count(tiles[0])
-    ways = [(0, 0, tiles[1:], 0), (0, 1, tiles[min(alike, 2):], min(alike, 2))]
+    ways = [(0, 0, tiles[1:], 0), (0, 1, tiles[min(alike, 2) :], min(alike, 2))]
     ways += [(1, 0, tiles[real:], real) for real in range(1, min(alike, 3) + 1)]
     for low in (lowest - 2, lowest - 1, lowest):
         if is_run(low) and low // 9 == lowest // 9:
@@ -639,11 +689,13 @@ def _discard(discards, rng, hand, caishen, n_melds, *, keep_alike=False):
 
 
 def drive(legal, rng: random.Random, style: str, hand=None, caishen=None, n_melds: int = 0, pengs=()) -> int:
-    """One of the legal ids.  `hand`: the seat's 34 counts; without them discards are by chance.  `pengs`: kinds of its pengs.
+    """One of the legal ids. `hand`: the seat's 34 counts; without them discards are by chance. `pengs`:
+    kinds of its pengs.
 
-    random: any. claimer: melds whatever it can, seldom wins before its fifth meld. adder: the same, but rather pengs now and adds
-    later. hoarder: keeps what is alike, claims little, gangs late. greedy: takes wins and goes the shortest way. waiter: the
-    same, but claims nothing and lets half the wins go. closed: a waiter that takes every win.
+    random: any. claimer: melds whatever it can, seldom wins before its fifth meld. adder: the same, but
+    rather pengs now and adds later. hoarder: keeps what is alike, claims little, gangs late. greedy: takes
+    wins and goes the shortest way. waiter: the same, but claims nothing and lets half the wins go. closed:
+    a waiter that takes every win.
     """
     if style == "random" or len(legal) == 1 or RAISE in legal:
         return rng.choice(legal)
@@ -681,7 +733,9 @@ def drive(legal, rng: random.Random, style: str, hand=None, caishen=None, n_meld
 
 
 def play(game, rng: random.Random, styles=None, each=None):
-    """Plays a `naive.NaiveGame` to its end, a style a seat; calls `each(game)` after every step; returns the actions."""
+    """Plays a `naive.NaiveGame` to its end, a style a seat; calls `each(game)` after every step; returns
+    the actions.
+    """
     styles = styles or [rng.choice(STYLES) for _ in range(game.n)]
     actions = []
     while not game.done:

@@ -19,7 +19,7 @@ DIGEST_VERSION = 1
 
 @njit
 def _absorb(h, field):
-    return mix((h ^ np.uint64(field)) + GAMMA)
+    return mix((h ^ np.uint64(np.int64(field))) + GAMMA)
 
 
 @njit
@@ -33,16 +33,26 @@ def _absorb_kinds(h, kinds):
 def digest(s):
     """The digest of a state, uint64."""
     h = np.uint64(DIGEST_VERSION)
-    for field in (s.num_players, s.phase, s.player, s.dealer, s.ladder, s.bought):
-        h = _absorb(h, field)
+    h = _absorb(h, s.num_players)
+    h = _absorb(h, s.phase)
+    h = _absorb(h, s.player)
+    h = _absorb(h, s.dealer)
+    h = _absorb(h, s.ladder)
+    h = _absorb(h, s.bought)
     for i in range(NUM_TILES):
         h = _absorb(h, s.wall[i])
     for p in range(s.num_players):
         h = _absorb(h, s.topped[p])
     if s.phase == STAKES_ASKED:
         return h
-    for field in (s.caishen, s.tile, s.source, s.drawn, s.gangs, s.front, s.back, s.num_discards):
-        h = _absorb(h, field)
+    h = _absorb(h, s.caishen)
+    h = _absorb(h, s.tile)
+    h = _absorb(h, s.source)
+    h = _absorb(h, s.drawn)
+    h = _absorb(h, s.gangs)
+    h = _absorb(h, s.front)
+    h = _absorb(h, s.back)
+    h = _absorb(h, s.num_discards)
     h = _absorb_kinds(h, s.shown)
     for i in range(s.num_discards):
         h = _absorb(_absorb(h, s.discards[i]), s.fates[i])
@@ -52,11 +62,16 @@ def digest(s):
         for i in range(s.melds[p]):
             h = _absorb(_absorb(_absorb(h, s.meld_what[p, i]), s.meld_kind[p, i]), s.meld_source[p, i])
         h = _absorb_kinds(h, s.barred[p])
-        for field in (s.melds[p], s.draws[p], s.caishen_ma[p], s.claims[p], s.answers[p]):
-            h = _absorb(h, field)
+        h = _absorb(h, s.melds[p])
+        h = _absorb(h, s.draws[p])
+        h = _absorb(h, s.caishen_ma[p])
+        h = _absorb(h, s.claims[p])
+        h = _absorb(h, s.answers[p])
     if s.phase == OVER:
-        for field in (s.winner, s.loser, s.value, s.patterns):
-            h = _absorb(h, field)
+        h = _absorb(h, s.winner)
+        h = _absorb(h, s.loser)
+        h = _absorb(h, s.value)
+        h = _absorb(h, s.patterns)
         for p in range(s.num_players):
             h = _absorb(h, s.payments[p])
     return h

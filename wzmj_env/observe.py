@@ -151,17 +151,18 @@ def write_observation(s, seat, out):
     for c in range(COPIES):
         _mark(out, _HAND + c * NUM_KINDS, s.held[seat, c])
     if s.caishen != NOTHING:
-        out[_CAISHEN + s.caishen] = 1
-        out[_WHITE_AS_FACE + s.caishen] = whites(s.held[seat], s.caishen)
+        caishen = np.int64(s.caishen)
+        out[_CAISHEN + caishen] = 1
+        out[_WHITE_AS_FACE + caishen] = whites(s.held[seat], caishen)
         _mark(out, _LONE, lone_winds(s, seat))
     _mark(out, _SHOWN, s.shown)
     _mark(out, _BARRED, s.barred[seat])
     _write_discards(s, seat, out)
     if s.phase == TURN and s.player == seat:
-        out[_DRAWN + s.drawn] = 1
+        out[_DRAWN + np.int64(s.drawn)] = 1
     if s.tile != NOTHING:
-        out[_QUESTION + s.tile] = 1 + relative(s, seat, s.source)
-    out[_TABLE + s.phase] = 1
+        out[_QUESTION + np.int64(s.tile)] = 1 + relative(s, seat, s.source)
+    out[_TABLE + np.int64(s.phase)] = 1
     out[_NUM_PLAYERS] = s.num_players
     out[_REMAINING] = remaining(s)
     out[_LADDER] = s.ladder
@@ -178,10 +179,10 @@ def write_observation(s, seat, out):
 @njit
 def _write_discards(s, seat, out):
     for i in range(s.num_discards):
-        k = s.discards[i] % SEAT_UNIT
+        k = np.int64(s.discards[i] % SEAT_UNIT)
         r = relative(s, seat, np.int64(s.discards[i] // SEAT_UNIT))
         out[_DISCARDED + r * NUM_KINDS + k] += 1
-        at = np.int64(k)
+        at = k
         while out[_ORDER + at] != 0:  # the next free plane of this kind
             at += NUM_KINDS
         out[_ORDER + at] = i + 1
@@ -193,7 +194,8 @@ def _write_discards(s, seat, out):
 def _write_seat(s, q, r, out):
     """The melds and facts of seat q, which is r seats after the observer."""
     for i in range(s.melds[q]):
-        out[_CHI + s.meld_what[q, i] * _MELD_STRIDE + r * NUM_KINDS + s.meld_kind[q, i]] += 1
+        what, kind = np.int64(s.meld_what[q, i]), np.int64(s.meld_kind[q, i])
+        out[_CHI + what * _MELD_STRIDE + r * NUM_KINDS + kind] += 1
     facts = _SEAT + r * NUM_KINDS
     out[facts + _PRESENT] = 1
     out[facts + _DEALER] = q == s.dealer

@@ -1,0 +1,105 @@
+"""Agents by name, the same words wherever an agent is named: `random`, `rule:1`, `ppo:runs/quick`, `bots:make?depth=2`.
+
+An agent chooses for many tables at once and gets nothing but what the seat to act may know. A built-in one carries the
+id of its compiled policy as well, so that it can be played without leaving compiled code.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .players import POLICIES
+
+CLONE = Path(__file__).resolve().parent.parent  # holds agents/ where this package lies in its repository
+FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+ALLOWED = (
+    f"allowed are {', '.join(POLICIES)}, ppo:PATH (a run's folder or weights of train.ppo)"
+    " and module:factory?key=value&key=value"
+)
+
+
+class Agent(Protocol):
+    """What an agent of whatever make can do."""
+
+    name: str
+
+    def act(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """A legal action for each table, `(B,)` integers, from `(B, C, 34) uint8` and `(B, 76) int8`."""
+
+    def reset(self, seed: int) -> None:
+        """Start the agent's own randomness anew."""
+
+
+class BuiltIn:
+    """A compiled player, chosen for by `policy` inside compiled code (see `players.choose`)."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.policy: int = POLICIES[name]
+
+
+def make_agent(spec: str) -> Agent | BuiltIn:
+    """The agent that a spec names. ValueError names the spec, what is wrong with it and what is allowed."""
+    if not isinstance(spec, str):
+        raise ValueError(f"agent {spec!r}: a spec is a text; {ALLOWED}")
+    if spec in POLICIES:
+        return BuiltIn(spec)
+    target, _, query = spec.partition("?")
+    try:
+        if target.startswith("ppo:"):
+            agent = _from_clone("agents.ppo").load(target.removeprefix("ppo:"), **_arguments(query))
+        elif FACTORY.fullmatch(target):
+            module, factory = target.split(":")
+            agent = _made_by(module, factory, _arguments(query))
+        else:
+            raise ValueError(f"no such agent; {ALLOWED}")
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        raise ValueError(f"agent {spec!r}: {error}") from error
+    if not callable(getattr(agent, "act", None)) or not callable(getattr(agent, "reset", None)):
+        raise ValueError(f"agent {spec!r}: what it made has no act(observations, masks) and reset(seed)")
+    agent.name = spec
+    return agent
+
+
+def _arguments(query: str) -> dict[str, Any]:
+    """`key=value&key=value` as keyword arguments: Python literals where they are such, else texts."""
+    arguments: dict[str, Any] = {}
+    for part in query.split("&") if query else ():
+        key, equals, text = part.partition("=")
+        if not equals or not key.isidentifier() or key in arguments:
+            raise ValueError(f"{part!r} is no key=value, or its key stands twice")
+        try:
+            arguments[key] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            arguments[key] = text
+    return arguments
+
+
+def _from_clone(module: str) -> Any:
+    """A module of the repository this package lies in, from whatever folder the program is run."""
+    if not (CLONE / "agents").is_dir():
+        raise ValueError(f"it needs the folder agents/ of a clone of wzmj, and there is none at {CLONE / 'agents'}")
+    if str(CLONE) not in sys.path:
+        sys.path.append(str(CLONE))
+    return importlib.import_module(module)
+
+
+def _made_by(module: str, factory: str, arguments: dict[str, Any]) -> Any:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))  # as `python -m` does: agents may lie in the folder one works in
+    try:
+        make = getattr(importlib.import_module(module), factory)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0] and error.name != module:
+            raise
+        raise ValueError(f"no module {module!r}; {ALLOWED}") from None
+    except AttributeError:
+        raise ValueError(f"module {module!r} has no {factory!r}") from None
+    return make(**arguments)
