@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ class Network(nn.Module):
         super().__init__()
         self.hidden = tuple(hidden)
         sizes = (OBSERVATION_SIZE, *self.hidden)
-        self.trunk = nn.ModuleList(_layer(a, b, math.sqrt(2)) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.trunk = nn.ModuleList(_layer(a, b, math.sqrt(2)) for a, b in pairwise(sizes))
         self.actor = _layer(sizes[-1], NUM_ACTIONS, 0.01)
         self.critic = _layer(sizes[-1], 1, 1.0)
         self.register_buffer("scale", input_scale(), persistent=False)

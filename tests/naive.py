@@ -2,7 +2,8 @@
 
 Nothing here comes from the package, and nothing is fast on purpose. A hand is a sorted tuple of tiles that
 is taken apart by recursion; `brute_force` answers the same questions a second time by literally writing a
-real kind in place of every caishen. Tests hold the engine against both. Rule numbers (R5.3) are the rulebook's.
+real kind in place of every caishen. Tests hold the engine against both. Rule numbers (R5.3) are the
+rulebook's.
 """
 
 from __future__ import annotations
@@ -1006,7 +1007,7 @@ class NaiveGame:
                 self.cover("gang_barred_by_wall")
 
     def note_answers(self, kind: int, rob: bool) -> None:
-        """claims_A_over_B: the carried claim A and another one B; 1 chi, 2 peng or gang, 3 hu, 4 double hu."""
+        """claims_A_over_B: claim A is carried out, not B; 1 chi, 2 peng or gang, 3 hu, 4 double hu."""
         ranks = []
         for seat, action in self.answers.items():
             if action == HU:

@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 import walls
 from naive import (
     CHI_HIGH,
@@ -709,6 +708,25 @@ def test_stakes_once_taken_are_not_asked():  # R8.3, R8.4
     with pytest.raises(ValueError, match="stakes"):
         wall, _ = walls.SCENARIOS["shuffled"](random.Random(3), 4)
         NaiveGame({"stakes": False}, wall, bought=True)
+
+
+def test_heavenly_before_any_other_act():  # R7.1, R7.8
+    deal = walls.Deal(random.Random(0), 4, caishen=tile("9s"), dealer=0)
+    deal.give(0, *tiles("1111m 234p 567p 789p 234s 7z"))
+    deal.replace(0, tile("7z"))
+    wall, _ = deal.wall()
+    game = NaiveGame({"stakes": False}, wall)
+    assert HU not in game.legal()
+    game.step(OWN_GANG + tile("1m"))
+    game.step(HU)
+    assert game.result["patterns"] == ["NO_CAISHEN", "SELF_DRAW"]
+    deal = walls.Deal(random.Random(0), 4, caishen=tile("9s"), dealer=0)
+    deal.give(0, *tiles("111m 234p 567p 789p 234s 77z"))
+    game = NaiveGame({}, deal.wall()[0])
+    for _ in range(4):
+        game.step(PASS)  # stake decisions are no acts
+    game.step(HU)
+    assert game.result["patterns"] == ["HEAVENLY"]
 
 
 def test_dealer_who_wins_stays():  # R9.1, R9.3, R9.4

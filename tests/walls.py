@@ -504,7 +504,7 @@ def late_peng(rng, n):
 
 
 def late_gangs(rng, n):
-    """Three alike from the start whose fourth tile comes among the last draws of the wall, or four in hand."""
+    """Three alike from the start, the fourth tile among the last draws of the wall."""
     deal = Deal(rng, n)
     draws = 136 - 16 * n - 1 - 1
     for seat in range(n):

@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,16 @@ from tqdm import tqdm
 from agents.network import Network
 from agents.ppo import CHECKPOINT, PPOAgent, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
-from train.runs import Metrics, draw_curve, fresh_folder, make_config, plain, read_config, save_checkpoint, write_durably
+from train.runs import (
+    Metrics,
+    draw_curve,
+    fresh_folder,
+    make_config,
+    plain,
+    read_config,
+    save_checkpoint,
+    write_durably,
+)
 from wzmj_env import Rules, VectorEnv
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.duplicate import FORMATS, Comparison, compare

@@ -115,7 +115,7 @@ def _gathered(parts: Iterator[np.ndarray], progress: Progress | None) -> np.ndar
     return np.concatenate(hands)
 
 
-_agents: list[Agent | BuiltIn] = []  # of a worker process
+_agents: list[Agent] = []  # of a worker process
 
 
 def _make_agents(specs: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ def _play_chunk_there(*arguments: Any) -> np.ndarray:
 
 
 def play_chunk(
-    agents: Sequence[Agent | BuiltIn], seating: np.ndarray, first: int, last: int, seed: int, rules: Rules
+    agents: Sequence[Agent], seating: np.ndarray, first: int, last: int, seed: int, rules: Rules
 ) -> np.ndarray:
     """The hands of some deals, `(D, R) HAND`: in compiled code alone when all agents are built in."""
     hands = np.zeros((last - first, len(seating)), HAND).view(np.recarray)
@@ -186,7 +186,7 @@ def _note_settled(states, tables, hands):
 
 
 def _play_batched(
-    agents: Sequence[Agent | BuiltIn],
+    agents: Sequence[Agent],
     policies: np.ndarray,
     seating: np.ndarray,
     first: int,

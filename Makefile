@@ -1,0 +1,32 @@
+# Each target sets up what it needs in .venv: nothing has to be installed before but Python 3.11 or newer, with venv.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: train test test-long lint bench clean
+
+train: $(READY)
+	$(BIN)/python -m train.ppo configs/ppo/quick.yaml
+
+test: $(READY)
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: $(READY)
+	$(BIN)/python -m pytest -m long
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/wzmj bench
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev]"
+	touch $@
+
+clean:
+	rm -rf .venv build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,39 @@
+"""Compile ahead of use: every entry that Game, VectorEnv and the AEC environment call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from . import hand, scoring, tiles
+from ._jit import cache_dir
+from .batch import VectorEnv
+from .game import Game, Match
+from .rules import Rules
+
+
+def compile_all() -> Path | None:
+    """Run each entry once, so that its compiled code is on disk; the folder it lies in, None when there is none."""
+    game = Game(Rules(), seed=0)
+    while not game.done:
+        game.observe(0)
+        game.state()
+        game.action_mask()
+        game.step(game.legal_actions()[0])
+    game.digest()
+    str(game)
+    assert game.result is not None
+    Match(seed=0)
+    env = VectorEnv(2, state=True)
+    env.step(env.sample_actions())
+    env.rollout(1)
+    env.load_state_dict(env.state_dict())
+    concealed = tiles.counts("11m 123m 456p 789p 123s 456s").astype(np.int64)
+    scoring.evaluate(concealed, [], tiles.RED, self_draw=True)
+    hand.complete(concealed, 0, tiles.RED)
+    hand.distance(concealed, 0, tiles.RED)
+    concealed[0] -= 1
+    hand.waits(concealed, 0, tiles.RED)
+    hand.improving(concealed, 0, tiles.RED)
+    return cache_dir()
