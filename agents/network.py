@@ -51,17 +51,17 @@ class Network(nn.Module):
     def __init__(self, hidden: Sequence[int] = (256, 256)) -> None:
         super().__init__()
         self.hidden = tuple(hidden)
-        sizes = (OBSERVATION_SIZE, *self.hidden)
-        self.trunk = nn.ModuleList(_layer(a, b, math.sqrt(2)) for a, b in pairwise(sizes))
-        self.actor = _layer(sizes[-1], NUM_ACTIONS, 0.01)
-        self.critic = _layer(sizes[-1], 1, 1.0)
+        self.first = _layer(OBSERVATION_SIZE, self.hidden[0], math.sqrt(2))
+        self.rest = nn.Sequential()
+        for inputs, outputs in pairwise(self.hidden):
+            self.rest.extend((_layer(inputs, outputs, math.sqrt(2)), nn.ReLU()))
+        self.actor = _layer(self.hidden[-1], NUM_ACTIONS, 0.01)
+        self.critic = _layer(self.hidden[-1], 1, 1.0)
         self.register_buffer("scale", input_scale(), persistent=False)
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        first, *rest = self.trunk
         # The weights are scaled instead of the inputs: there are fewer of them than there are numbers in a batch.
-        x = F.relu(F.linear(observations.flatten(1).float(), first.weight * self.scale, first.bias))
-        for layer in rest:
-            x = F.relu(layer(x))
+        x = F.linear(observations.flatten(1).float(), self.first.weight * self.scale, self.first.bias)
+        x = self.rest(F.relu(x))
         logits = self.actor(x).masked_fill(masks == 0, MASKED)
         return logits, self.critic(x).squeeze(-1)

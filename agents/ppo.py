@@ -33,8 +33,9 @@ class PPOAgent:
 
     @torch.no_grad()
     def act(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        if len(observations) and (n := observations[0, PLANE["TABLE"], TABLE_COLUMN["NUM_PLAYERS"]]) != self.num_players:
-            raise ValueError(f"agent {self.name!r} was trained for {self.num_players} players; this table has {n}")
+        seats = observations[:, PLANE["TABLE"], TABLE_COLUMN["NUM_PLAYERS"]]
+        if (seats != self.num_players).any():
+            raise ValueError(f"agent {self.name!r} was trained for {self.num_players} players; here are {seats.max()}")
         logits, _ = self.network(torch.from_numpy(observations), torch.from_numpy(masks))
         if self.sample:
             return torch.multinomial(logits.softmax(-1), 1, generator=self.generator).squeeze(-1).numpy()

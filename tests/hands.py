@@ -51,11 +51,11 @@ def random_hand(rng: random.Random) -> tuple[list[int], list[tuple[str, int]], i
             hand = [rng.randrange(34) for _ in range(size)]
         for i in range(size):
             change = rng.random()
-            if change < 0.06 or hand[i] == caishen and change < 0.4:
+            if change < 0.06 or (hand[i] == caishen and change < 0.4):
                 hand[i] = rng.randrange(34)
             elif change < 0.16:
                 hand[i] = caishen
-            elif change < 0.2 or hand[i] == caishen and change < 0.8:
+            elif change < 0.2 or (hand[i] == caishen and change < 0.8):
                 hand[i] = WHITE
         counts = [hand.count(k) for k in range(34)]
         in_melds = meld_counts(melds, caishen)

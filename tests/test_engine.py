@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import naive
 from wzmj_env import Game, Rules, VectorEnv, actions, scoring, tiles
 from wzmj_env.hand import count
 from wzmj_env.patterns import QUANQIUSHEN_SET
 from wzmj_env.state import CLAIM, DISCARD_ONLY, LYING, NOTHING, OVER, ROB, SEAT_UNIT, STAKES_ASKED, TURN
+
+import naive
 
 GOLDEN = Path(__file__).parent / "golden" / "digests.json"
 RULES = [Rules(), Rules(num_players=2), Rules(num_players=3), Rules(dead_wall=1), Rules(wind_first=False, unit=7)]
@@ -61,7 +62,7 @@ def extra(s, p):
     """Tiles that seat p conceals beyond sixteen, melds counting three."""
     if s.phase == OVER:
         return int(s.winner == p and not s.patterns & QUANQIUSHEN_SET)
-    return int(s.player == p and s.phase in (TURN, DISCARD_ONLY) or s.source == p and s.phase == ROB)
+    return int((s.player == p and s.phase in (TURN, DISCARD_ONLY)) or (s.source == p and s.phase == ROB))
 
 
 @pytest.mark.parametrize("rules", RULES, ids=range(len(RULES)))

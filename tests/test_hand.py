@@ -5,9 +5,10 @@ import random
 import numpy as np
 import pytest
 
+from wzmj_env import hand, tiles
+
 import naive
 from hands import meld_counts, random_hand
-from wzmj_env import hand, tiles
 
 
 def smaller(rng, counts):

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 import walls
 from naive import (
     CHI_HIGH,
@@ -120,7 +121,7 @@ def random_hand(rng, *, size_less=0):
     """(counts, melds, caishen) of 17 - 3m - size_less tiles: half of them built to be wins or nearly."""
     while True:
         caishen = rng.randrange(34)
-        left = Counter({k: 4 for k in range(KINDS)})
+        left = Counter(dict.fromkeys(range(KINDS), 4))
         left[caishen] -= 1
         melds, used = [], []
         n_melds = rng.choice((0, 0, 0, 1, 2, 3, 4, 5))

@@ -8,9 +8,10 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
+from wzmj_env import scoring, tiles
+
 import naive
 from hands import circumstances, random_hand
-from wzmj_env import scoring, tiles
 
 HANDS, LONG_HANDS, CHUNK = 4_000, 200_000, 1_000
 

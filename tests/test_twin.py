@@ -8,21 +8,22 @@ from multiprocessing import get_context
 
 import pytest
 
+from wzmj_env import Game, Pattern, Rules
+
 import naive
 import walls
-from wzmj_env import Game, Pattern, Rules
 
 GAMES, LONG_GAMES, CHUNK = 2_000, 20_000, 100
 
 # What has to have happened among the games, besides every pattern and every switch of the rules.
 HAPPENINGS = (
     "chi_low", "chi_mid", "chi_high", "white_claimed_by_chi", "white_used_in_chi", "peng", "gang_claimed",
-    "gang_concealed", "gang_added", "robbed", "gang_not_robbed_though_asked", "quan_spoiled", "drawn_without_gang",
-    "drawn_with_gang", "ma_barred", "ma_draw", "late_peng_barred", "forced_caishen", "won_caishen",
-    "double_beats_nearer", "lone_wind", "follow_wind", "gang_barred_by_wall", "buy_raise", "buy_pass", "top_raise", "top_pass", "ladder_raised",
-    "ladder_at_the_top", "ladder_kept", "ladder_reset", "quan_bars_other_claims", "ma_win_with_five_melds",
-    "caishen_points_on_draw",
-    "claims_4_over_4", "claims_4_over_3", "claims_3_over_3", "claims_4_over_2", "claims_4_over_1", "claims_3_over_2",
+    "gang_concealed", "gang_added", "robbed", "gang_not_robbed_though_asked", "quan_spoiled",
+    "drawn_without_gang", "drawn_with_gang", "ma_barred", "ma_draw", "late_peng_barred", "forced_caishen",
+    "won_caishen", "double_beats_nearer", "lone_wind", "follow_wind", "gang_barred_by_wall", "buy_raise",
+    "buy_pass", "top_raise", "top_pass", "ladder_raised", "ladder_at_the_top", "ladder_kept", "ladder_reset",
+    "quan_bars_other_claims", "ma_win_with_five_melds", "caishen_points_on_draw", "claims_4_over_4",
+    "claims_4_over_3", "claims_3_over_3", "claims_4_over_2", "claims_4_over_1", "claims_3_over_2",
     "claims_3_over_1", "claims_2_over_1",
 )  # fmt: skip
 

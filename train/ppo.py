@@ -5,9 +5,9 @@
 
 One network plays all seats. A table is turn-based, so each seat has a trajectory of its own: the state that follows one
 of its decisions is its own next decision, and what is settled in between is that decision's reward, whoever acted last.
-A decision that is still open when the rollout ends (the hand goes on and the seat has not been asked again) is held over
-to the next rollout, where its log-probability and value are taken anew: that policy is the one which the clipping keeps
-near (the "proximal" policy of Hilton et al. 2022), so that the first ratio is 1 on every sample.
+A decision that is still open when the rollout ends (the hand goes on and the seat has not been asked again) is held
+over to the next one, where its log-probability and value are taken anew: that policy is the one which the clipping
+keeps near (the "proximal" policy of Hilton et al. 2022), so that the first ratio is 1 on every sample.
 """
 
 from __future__ import annotations
@@ -224,10 +224,9 @@ def collect(run: Run) -> dict[str, float]:
     """Fill the rollout by self-play. What happened, once a hand."""
     b, env = run.rollout, run.env
     with run.timed("policy"):
-        held = torch.from_numpy(np.flatnonzero(b.valid[: b.held]))
-        logits, values = run.network(b.observations[: b.held].flatten(0, 1)[held], b.masks[: b.held].flatten(0, 1)[held])
-        log_probs, _ = log_prob_and_entropy(logits, b.actions[: b.held].flatten()[held])
-        b.log_probs[: b.held].view(-1)[held], b.values[: b.held].view(-1)[held] = log_probs, values
+        held = tuple(torch.from_numpy(b.valid[: b.held]).nonzero(as_tuple=True))
+        logits, b.values[held] = run.network(b.observations[held], b.masks[held])
+        b.log_probs[held], _ = log_prob_and_entropy(logits, b.actions[held])
     by_value = np.zeros(5, np.int64)
     discards = 0
     for t in range(b.held, len(b.actions)):
@@ -244,9 +243,8 @@ def collect(run: Run) -> dict[str, float]:
         with run.timed("buffer"):
             b.rewards[t] = env.rewards * run.config.reward_scale
             b.dones[t] = env.terminated
-            settled = env.final_states[env.terminated]
-            by_value += np.bincount(settled.value, minlength=5)
-            discards += int(settled.num_discards.sum())
+            by_value += np.bincount(env.final_states.value[env.terminated], minlength=5)
+            discards += int(env.final_states.num_discards[env.terminated].sum())
     hands = int(by_value.sum())
     run.hands += hands
     shares = by_value / max(hands, 1)
@@ -270,8 +268,8 @@ def seat_advantages(b: Rollout, gamma: float, gae_lambda: float) -> tuple[np.nda
     closed = np.zeros_like(b.valid)
     # For each table and seat, what lies behind the step looked at:
     rewards = np.zeros(b.rewards.shape[1:], np.float32)  # up to its next decision
-    next_value, next_advantage = np.zeros_like(rewards), np.zeros_like(rewards)  # of that decision, 0 past the hand's end
-    known = np.zeros(rewards.shape, np.bool_)  # there is a next decision, or the hand ends
+    next_value, next_advantage = np.zeros_like(rewards), np.zeros_like(rewards)  # of that one, 0 past the end
+    known = np.zeros(rewards.shape, np.bool_)  # whether there is one, or the hand ends
     for t in reversed(range(len(values))):
         over = b.dones[t]
         rewards[over] = next_value[over] = next_advantage[over] = 0

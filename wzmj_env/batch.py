@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -248,7 +249,7 @@ class VectorEnv:
         self._actions = np.zeros(n, np.int64)
         self._sampled = np.zeros(n, np.int64)
         cuts = [n * t // self.num_threads for t in range(self.num_threads + 1)]
-        self._slices = [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a]
+        self._slices = [(a, b) for a, b in pairwise(cuts) if b > a]
         self._counters = np.zeros((len(self._slices), NUM_COUNTERS), np.int64)
         self._pool: ThreadPoolExecutor | None = None
         self._buffers = (
@@ -334,10 +335,8 @@ class VectorEnv:
     def final_result(self, i: int) -> Result | None:
         """The result of the last settled hand of game i; None before the first."""
         i = check_int(i, "game", 0, self.num_envs - 1)
-        return result_of(self.final_states[i : i + 1]) if self.final_states.num_discards[i] or self._had(i) else None
-
-    def _had(self, i: int) -> bool:
-        return bool(self.final_states.payments[i].any() or self.final_states.value[i])
+        states = self.final_states[i : i + 1].view(np.recarray)
+        return result_of(states) if states.back[0] else None  # a hand that was dealt has a back of the wall
 
     def final_observation(self, i: int, seat: int) -> np.ndarray:
         """What `seat` saw at the end of the last settled hand of game i, `(C, 34) uint8`."""

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from . import __version__, engine
 from ._jit import njit
 from .batch import VectorEnv
-from .hand import closing_bits, count, is_complete, tiles_short, wait_set, whites
+from .hand import closing_bits, is_complete, tiles_short, wait_set, whites
 from .rules import Rules
 from .state import STATE
 from .tables import MAX_SETS
@@ -82,9 +83,10 @@ def batch_steps(num_envs: int, seconds: float, *, num_threads: int = 1, observe:
 
 def aec_loop(make: str, seconds: float) -> Callable[[], float]:
     """The usual loop of PettingZoo over `raw_env` or `env`, a random legal action each time."""
-    from . import wenzhou_mahjong_v0  # here, for it imports pettingzoo
+    from .aec import env as wrapped  # here, for it imports pettingzoo
+    from .aec import raw_env
 
-    env = getattr(wenzhou_mahjong_v0, make)(rules=RULES)
+    env: Any = {"env": wrapped, "raw_env": raw_env}[make](rules=RULES)
     rng = np.random.default_rng(0)
 
     def play() -> int:
@@ -189,14 +191,23 @@ def per_item(function: Callable[..., Any], arguments: tuple[Any, ...], items: in
     return run
 
 
-IMPORT = "import time; t = time.perf_counter(); import numpy, numba; u = time.perf_counter(); import wzmj_env; v = time.perf_counter()"
-FIRST_STEP = f"{IMPORT}; g = wzmj_env.Game(seed=1); g.step(g.legal_actions()[0]); g.observe(0); w = time.perf_counter()"
+FIRST_STEP = """
+from time import perf_counter
+import numpy, numba
+libraries = perf_counter()
+import wzmj_env
+imported = perf_counter()
+game = wzmj_env.Game(seed=1)
+game.step(game.legal_actions()[0])
+game.observe(0)
+stepped = perf_counter()
+"""
 
 
 def child(expression: str) -> float:
     """Seconds that a fresh process reports."""
     done = subprocess.run(
-        [sys.executable, "-c", f"{FIRST_STEP}; print({expression})"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{FIRST_STEP}print({expression})"], capture_output=True, text=True, check=True
     )
     return float(done.stdout)
 
@@ -219,11 +230,8 @@ def rows(seconds: float) -> list[tuple[str, str, Callable[[], Callable[[], float
         for n in (1, 64, 1024, 4096, 16384):
             for threads in (1, 2) if n >= 1024 else (1,):
                 with_threads = f", {threads} threads" if threads > 1 else ""
-                table.append(
-                    (f"VectorEnv.step, batch {n}, {what}{with_threads}", "decisions/s",
-                     lambda n=n, threads=threads, observe=observe:
-                     batch_steps(n, seconds, num_threads=threads, observe=observe))
-                )  # fmt: skip
+                make = partial(batch_steps, n, seconds, num_threads=threads, observe=observe)
+                table.append((f"VectorEnv.step, batch {n}, {what}{with_threads}", "decisions/s", make))
     table += [
         ("AEC raw_env, agent_iter/last/step", "decisions/s", lambda: aec_loop("raw_env", seconds)),
         ("AEC env, agent_iter/last/step", "decisions/s", lambda: aec_loop("env", seconds)),
@@ -248,12 +256,12 @@ def run(
             progress(name)
         figures.append(measure(name, unit, make(), runs))
     for name, expression in (
-        ("import wzmj_env, beyond numpy and numba", "v - u"),
-        ("first step of a warm process, from import on", "w - u"),
+        ("import wzmj_env, beyond numpy and numba", "imported - libraries"),
+        ("first step of a warm process, from import on", "stepped - libraries"),
     ):
         if progress:
             progress(name)
-        figures.append(measure(name, "s", lambda expression=expression: child(expression), CHILDREN))
+        figures.append(measure(name, "s", partial(child, expression), CHILDREN))
     figures.append(Figure("memory of a game", float(STATE.itemsize), "bytes", (float(STATE.itemsize),)))
     return {
         "version": __version__,

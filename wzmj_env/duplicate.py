@@ -87,7 +87,7 @@ def play(
     elif workers > 1:
         if not all(isinstance(spec, str) for spec in specs):
             raise ValueError("more workers than one need specs: an agent itself stays in its process")
-        executor = ProcessPoolExecutor(workers, get_context("spawn"), _make_agents, (specs,))
+        executor = ProcessPoolExecutor(workers, get_context("spawn"), _make_agents, tuple(map(str, specs)))
     else:
         return _gathered((play_chunk(agents, seating, *chunk, seed, rules) for chunk in chunks), progress)
     with executor:
@@ -118,7 +118,7 @@ def _gathered(parts: Iterator[np.ndarray], progress: Progress | None) -> np.ndar
 _agents: list[Agent] = []  # of a worker process
 
 
-def _make_agents(specs: Sequence[str]) -> None:
+def _make_agents(*specs: str) -> None:
     _agents[:] = [make_agent(spec) for spec in specs]
 
 
@@ -205,6 +205,7 @@ def _play_batched(
         if not isinstance(agent, BuiltIn):
             agent.reset(int(np.random.SeedSequence([seed, first, number]).generate_state(1)[0]))
     playing = np.ones(hands.size, np.bool_)
+    assert env.observation is not None
     while playing.any():
         actions = env.action_mask.argmax(axis=1)  # tables that are done play on with the first legal action
         to_act = np.where(playing, agent_of[tables, env.current_player], NOTHING)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._jit import njit, trailing_zeros
-from .actions import CHI_HIGH, CHI_LOW, CHI_MID, GANG, GANG_CLAIM, HU, PASS, PENG, RAISE
+from .actions import CHI_HIGH, CHI_LOW, GANG, GANG_CLAIM, HU, PASS, PENG, RAISE
 from .hand import (
     NONE,
     ONE,
@@ -29,11 +29,15 @@ from .scoring import (
     ADDED,
     CHI,
     CONCEALED,
-    GANG as GANG_MELD,
-    PENG as PENG_MELD,
     add_caishen_points,
     add_win_payments,
     caishen_amount,
+)
+from .scoring import (
+    GANG as GANG_MELD,
+)
+from .scoring import (
+    PENG as PENG_MELD,
 )
 from .state import (
     BONUS_ON_DRAW,
@@ -481,7 +485,7 @@ def best_claim(s):
         action = s.answers[q]
         if action == HU:
             rank = 4 if hu_answers > 1 and claimed_value(s, q) == DOUBLE_VALUE else 3
-        elif action == PENG or action == GANG_CLAIM:
+        elif action in (PENG, GANG_CLAIM):
             rank = 2
         elif action == PASS:
             rank = 0

@@ -165,7 +165,7 @@ def _next_dealership(states):
 def result_of(states: np.recarray) -> Result | None:
     """The result of the one hand in `states`, None until it is over."""
     s = states[0]
-    if not s.player == NOTHING:
+    if s.player != NOTHING:
         return None
     n = int(s.num_players)
     dealer, ladder, bought, stays = _next_dealership(states)

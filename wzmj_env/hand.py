@@ -16,12 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._jit import njit, popcount, trailing_zeros
+from ._jit import njit, popcount
 from .tables import (
     MAX_SETS,
     MAX_WILDS,
     NEED_BITS,
-    NEED_FIELDS,
     class_needs,
     code_bits,
     honour_class,

@@ -14,7 +14,6 @@ import numpy as np
 from ._jit import njit, popcount
 from .hand import (
     HONOURS_KEY,
-    NONE,
     PAIR,
     PAIRS,
     POWER,

@@ -170,7 +170,7 @@ def _checked(name: str, value: Any, meta: Mapping[str, Any]) -> Any:
 
 
 def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy"
+    return isinstance(value, bool) or (type(value).__name__ in ("bool", "bool_") and type(value).__module__ == "numpy")
 
 
 def _whole(value: Any) -> int | None:

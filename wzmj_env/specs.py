@@ -1,8 +1,8 @@
 """Agents by name, the same words wherever an agent is named: `random`, `rule:1`, `ppo:runs/quick`, `bots:make?depth=2`.
 
 An agent chooses for many tables at once and gets nothing but what the seat to act may know. A built-in one carries the
-id of its compiled policy as well, so that it can be played without leaving compiled code; asked like any other agent, it
-plays on a state that is made of the observation, in which nothing stands that its seat does not know.
+id of its compiled policy as well, so that it can be played without leaving compiled code; asked like any other agent,
+it plays on a state made of the observation, in which nothing stands that its seat does not know.
 """
 
 from __future__ import annotations
