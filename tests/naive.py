@@ -967,7 +967,7 @@ class NaiveGame:
         seen.update(kind for _, kind, taken_by in self.discards if taken_by is None)
         if self.phase == "rob" and not robbed_of:
             seen[self.gang_tile] += 1
-        assert seen == Counter({kind: 4 for kind in range(KINDS)}), seen
+        assert seen == Counter(dict.fromkeys(range(KINDS), 4)), seen
         assert self.remaining == back - front + 1
         if self.done:
             assert sum(self.result["payments"]) == 0

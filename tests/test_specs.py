@@ -122,12 +122,12 @@ def _choose(states, policy, actions):
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_the_state_made_of_an_observation_shows_that_observation(players):
     rules = Rules(num_players=players)
-    env, known = VectorEnv(64, rules, seed=4, carry=True), new_states(1, rules)
-    again = np.zeros((64, OBSERVATION_SIZE), np.uint8)
+    env, known = VectorEnv(1024, rules, seed=4, carry=True), new_states(1, rules)
+    again = np.zeros((1024, OBSERVATION_SIZE), np.uint8)
     hidden = [(PLANE["SEAT"] + r) * 34 + SEAT_COLUMN["HAND_SIZE"] for r in range(1, players)]  # left empty
     phases = set()
-    for _ in range(400):
-        seen = env.observation.reshape(64, OBSERVATION_SIZE).copy()
+    for _ in range(200):
+        seen = env.observation.reshape(1024, OBSERVATION_SIZE).copy()
         _round_trip(seen, env.action_mask, known, again)
         seen[:, hidden] = 0
         assert np.array_equal(seen, again)

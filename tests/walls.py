@@ -32,7 +32,7 @@ class Deal:
         self.rng, self.n = rng, num_players
         self.caishen = rng.randrange(34) if caishen is None else caishen
         self.dealer = rng.randrange(num_players) if dealer is None else dealer
-        self.left = Counter({k: 4 for k in range(34)})
+        self.left = Counter(dict.fromkeys(range(34), 4))
         self.left[self.caishen] -= 1
         self.hands = [[] for _ in range(num_players)]
         self.draws = {}  # number of the ordinary draw, from 0: kind
