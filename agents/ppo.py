@@ -70,6 +70,11 @@ def weights_as_bytes(network: Network, num_players: int) -> bytes:
     return save(network.state_dict(), {METADATA: json.dumps(header(network, num_players))})
 
 
+def first_line(error: Exception) -> str:
+    """Torch's errors are pages long."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """A checkpoint of `train.ppo`, its versions checked. ValueError when it is none or damaged."""
     try:
@@ -77,8 +82,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ValueError(f"there is no checkpoint {path}") from None
     except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError, OSError) as error:
-        raise ValueError(f"{path} is no readable checkpoint: {str(error).splitlines()[0]}") from None
-    if not isinstance(checkpoint, dict) or "network" not in checkpoint:
+        raise ValueError(f"{path} is no readable checkpoint: {first_line(error)}") from None
+    if not isinstance(checkpoint, dict) or not isinstance(checkpoint.get("network"), dict):
         raise ValueError(f"{path} is no checkpoint of train.ppo")
     check_versions(checkpoint, path)
     return checkpoint
@@ -112,6 +117,6 @@ def load(path: str | Path, *, sample: bool = False) -> PPOAgent:
         network.load_state_dict(weights)
         agent = PPOAgent(network, int(found["num_players"]), sample=sample, name=f"ppo:{path}")
     except (KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(f"{path}: the weights do not fit their description: {str(error).splitlines()[0]}") from None
+        raise ValueError(f"{path}: the weights do not fit their description: {first_line(error)}") from None
     torch.set_num_threads(1)
     return agent

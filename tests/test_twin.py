@@ -34,9 +34,10 @@ def play_both(seed):
     rules = walls.random_rules(rng)
     n = rules.get("num_players", 4)
     if rng.random() < 0.75:
-        wall, dealer = walls.rigged(rng, n)
+        wall, dealer, styles = walls.rigged_cast(rng, n)
     else:
         wall, dealer = rng.sample([k for k in range(34) for _ in range(4)], 136), rng.randrange(n)
+        styles = [rng.choice(walls.STYLES) for _ in range(n)]
     stakes = walls.random_stakes(rng, {**naive.RULE_DEFAULTS, **rules}, dealer)
     twin = naive.NaiveGame(rules, wall, dealer, **stakes)
     game = Game(Rules(**rules), wall=wall, dealer=dealer, **stakes)
@@ -45,11 +46,11 @@ def play_both(seed):
         assert (game.current_player, game.legal_actions()) == (twin.current_player, twin.legal()), seed
 
     compare(twin)
-    styles = [rng.choice(walls.STYLES) for _ in range(n)]
     while not twin.done:
         seat = twin.current_player
         hand = [twin.hands[seat][k] for k in range(34)]
-        action = walls.drive(twin.legal(), rng, styles[seat], hand, twin.caishen, len(twin.melds[seat]))
+        pengs = [kind for what, kind in twin.melds[seat] if what == "peng"]
+        action = walls.drive(twin.legal(), rng, styles[seat], hand, twin.caishen, len(twin.melds[seat]), pengs)
         twin.step(action)
         game.step(action)
         compare(twin)

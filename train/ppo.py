@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from agents.network import Network
-from agents.ppo import CHECKPOINT, PPOAgent, header, read_checkpoint, weights_as_bytes
+from agents.ppo import CHECKPOINT, PPOAgent, first_line, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
 from train.runs import (
     Metrics,
@@ -194,7 +194,7 @@ class Run:
                 setattr(self, name, kept[name])
             torch.set_rng_state(kept["torch_rng"])
         except (KeyError, TypeError, AttributeError, RuntimeError) as error:
-            raise ValueError(f"the checkpoint does not fit this configuration: {str(error).splitlines()[0]}") from None
+            raise ValueError(f"the checkpoint does not fit this configuration: {first_line(error)}") from None
 
 
 def make_run(config: Config) -> Run:

@@ -122,9 +122,8 @@ class Metrics:
     def write(self, row: dict[str, Any]) -> None:
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
-        for name, value in row.items():
-            if isinstance(value, (int, float)):
-                self.board.add_scalar(name, value, row["update"])
+        for name, value in row.items():  # of an estimate, [mean, low, high], the mean
+            self.board.add_scalar(name, value[0] if isinstance(value, list) else value, row["update"])
 
     def close(self) -> None:
         self.board.close()
