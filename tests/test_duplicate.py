@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from test_specs import Bot
+
 from wzmj_env import Game, IllegalActionError, Rules, VectorEnv, duplicate
 from wzmj_env.duplicate import FORMATS, compare, deal_means, interval, play, play_chunk, profile, seatings
 from wzmj_env.players import POLICIES

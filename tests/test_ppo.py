@@ -33,9 +33,10 @@ from wzmj_env.specs import CLONE, make_agent
 
 TINY = Config(hidden=(16,), num_envs=8, num_steps=24, num_minibatches=2, update_epochs=2, num_updates=20, seed=5)
 QUICK = str(CLONE / "configs/ppo/quick.yaml")
-TINY_ARGUMENTS = (
-    "--hidden 8 --num-envs 8 --num-steps 16 --num-updates 2 --eval-every 1 --eval-deals 2 --final-deals 4 --workers 1"
-).split()
+TINY_ARGUMENTS = [
+    *("--hidden", "8", "--num-envs", "8", "--num-steps", "16", "--num-updates", "2"),
+    *("--eval-every", "1", "--eval-deals", "2", "--final-deals", "4", "--workers", "1"),
+]
 
 
 def rollouts(config=TINY, number=3, learning=False):
@@ -375,9 +376,9 @@ def test_unreadable_weights_are_refused(tmp_path):
     path = tmp_path / "x.safetensors"
     for content in (b"", b"garbage" * 9):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="no weights of train.ppo"):
+        with pytest.raises(ValueError, match=r"no weights of train\.ppo"):
             load(path)
-    with pytest.raises(ValueError, match="cannot be read|no weights"):
+    with pytest.raises(ValueError, match=r"cannot be read|no weights"):
         load(tmp_path / "none.safetensors")
 
 

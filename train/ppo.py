@@ -494,8 +494,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"train.ppo: {error}", file=sys.stderr)
         return 2
     print(f"run: {folder}")
-    train(run, folder)
-    report(run, folder)
+    try:
+        train(run, folder)
+        report(run, folder)
+    except KeyboardInterrupt:
+        print(f"\nstopped; python -m train.ppo --resume {folder} goes on from the last checkpoint", file=sys.stderr)
+        return 130
     return 0
 
 

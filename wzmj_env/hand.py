@@ -20,14 +20,14 @@ from ._jit import njit, popcount
 from .tables import (
     MAX_SETS,
     MAX_WILDS,
-    NEED_BITS,
-    class_needs,
     code_bits,
     honour_class,
     honour_code,
     join,
+    joint,
     suit_class,
     suit_code,
+    whole_need,
 )
 from .tiles import COPIES, HONOURS, NUM_KINDS, NUM_SUITS, RANKS, WHITE
 
@@ -256,40 +256,6 @@ def wait_set(held, keys, sets, caishen, closing):
 
 # --- distance --------------------------------------------------------------------------------------------------------
 
-_NEED_MASK = np.uint64(2**NEED_BITS - 1)
-
-
-@njit
-def _need(needs, sets, pair):
-    """One field of a word of needs."""
-    return np.int64((needs >> np.uint64(NEED_BITS * (2 * sets + pair))) & _NEED_MASK)
-
-
-@njit
-def _add_needs(a, b):
-    """The needs of two suits, or groups of suits, together."""
-    total = NONE
-    for sets in range(MAX_SETS + 1):
-        without, with_pair = HAND_TILES, HAND_TILES
-        for part in range(sets + 1):
-            without = min(without, _need(a, part, 0) + _need(b, sets - part, 0))
-            with_pair = min(with_pair, _need(a, part, 0) + _need(b, sets - part, 1))
-            with_pair = min(with_pair, _need(a, part, 1) + _need(b, sets - part, 0))
-        total |= np.uint64(without) << np.uint64(NEED_BITS * 2 * sets)
-        total |= np.uint64(with_pair) << np.uint64(NEED_BITS * (2 * sets + 1))
-    return total
-
-
-@njit
-def _whole_need(a, b, sets):
-    """Tiles missing for so many sets and a pair, from the needs of two groups of suits."""
-    best = HAND_TILES
-    for part in range(sets + 1):
-        best = min(best, _need(a, part, 0) + _need(b, sets - part, 1))
-        best = min(best, _need(a, part, 1) + _need(b, sets - part, 0))
-    return best
-
-
 @njit
 def _standard_need(keys, white_count, caishen, sets):
     """Tiles missing for the standard shape over all readings, caishen not counted."""
@@ -301,9 +267,7 @@ def _standard_need(keys, white_count, caishen, sets):
         p = np.int64(keys[1]) + (shift if face_suit == 1 else 0)
         s = np.int64(keys[2]) + (shift if face_suit == 2 else 0)
         z = np.int64(keys[HONOURS_KEY]) - faces * POWER[WHITE] + (shift if face_suit == HONOURS_KEY else 0)
-        first = _add_needs(class_needs(suit_class(m)), class_needs(suit_class(p)))
-        second = _add_needs(class_needs(suit_class(s)), class_needs(honour_class(z)))
-        best = min(best, _whole_need(first, second, sets))
+        best = min(best, whole_need(joint(suit_class(m), suit_class(p)), joint(suit_class(s), honour_class(z)), sets))
     return best
 
 

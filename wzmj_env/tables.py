@@ -7,8 +7,8 @@ nine ranks, 5^7 for the honours, which form no runs. For every key the tables an
            Stored as a *code*: a small number for the set of (w, pair) that work. `JOIN` adds the codes of two suits,
            `CODE_BITS` opens a code: bit `w + 4 * pair`.
 `needs`    how many tiles are missing at the least for m sets (0..5) and with a pair or without, other tiles of the
-           suit being ignored? Stored as a *class*: an index into `CLASS_NEEDS`, twelve fields of five bits,
-           field `2 * m + pair`.
+           suit being ignored? Suits with the same answers are one *class*, and pairs of suits with the same answers one
+           *joint*: there are few of either, so that `whole_need` can hold the answer for any two joints.
 
 Copies are not limited to four here: a caishen may stand for a fifth one (R3.1).
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -27,14 +28,15 @@ from ._jit import cache_dir, njit
 from ._lookup import lookup
 from .tiles import NUM_HONOURS, RANKS
 
-TABLE_VERSION = 1
+TABLE_VERSION = 3
 MAX_SETS = 5
 MAX_WILDS = 3
 MAX_TILES = 3 * MAX_SETS + 2
 NEED_FIELDS = 2 * (MAX_SETS + 1)
 NEED_BITS = 5
+NEED_MASK = np.uint64(2**NEED_BITS - 1)
 _DIGEST_BYTES = 32
-_NAMES = ("suit_closes", "honour_closes", "suit_classes", "honour_classes", "class_needs", "code_bits", "join")
+_NAMES = ("suit_closes", "honour_closes", "suit_classes", "honour_classes", "joint", "whole", "code_bits", "join")
 
 
 @njit
@@ -75,6 +77,53 @@ def _build_needs(kinds, has_runs):
                     for field in range(2, NEED_FIELDS):
                         needs[key, field] = min(needs[key, field], needs[left + left_over, field - 2] + 1)
     return needs, tiles
+
+
+@njit
+def _need(needs, sets, pair):
+    """One field of a word of needs."""
+    return np.int64((needs >> np.uint64(NEED_BITS * (2 * sets + pair))) & NEED_MASK)
+
+
+@njit
+def _add_needs(a, b):
+    """The needs of two suits, or groups of suits, together."""
+    total = np.uint64(0)
+    for sets in range(MAX_SETS + 1):
+        without, with_pair = MAX_TILES, MAX_TILES
+        for part in range(sets + 1):
+            without = min(without, _need(a, part, 0) + _need(b, sets - part, 0))
+            with_pair = min(with_pair, _need(a, part, 0) + _need(b, sets - part, 1))
+            with_pair = min(with_pair, _need(a, part, 1) + _need(b, sets - part, 0))
+        total |= np.uint64(without) << np.uint64(NEED_BITS * 2 * sets)
+        total |= np.uint64(with_pair) << np.uint64(NEED_BITS * (2 * sets + 1))
+    return total
+
+
+@njit
+def _joint_words(class_needs):
+    """The needs of every two classes together, `(C * C,) uint64`."""
+    words = np.zeros(len(class_needs) ** 2, np.uint64)
+    for a in range(len(class_needs)):
+        for b in range(len(class_needs)):
+            words[a * len(class_needs) + b] = _add_needs(class_needs[a], class_needs[b])
+    return words
+
+
+@njit
+def _whole_needs(words):
+    """Tiles missing for so many sets and one pair in two groups of suits, `(J * J * (MAX_SETS + 1),) uint8`."""
+    count = len(words)
+    whole = np.zeros(count * count * (MAX_SETS + 1), np.uint8)
+    for a in range(count):
+        for b in range(count):
+            for sets in range(MAX_SETS + 1):
+                best = MAX_TILES
+                for part in range(sets + 1):
+                    best = min(best, _need(words[a], part, 0) + _need(words[b], sets - part, 1))
+                    best = min(best, _need(words[a], part, 1) + _need(words[b], sets - part, 0))
+                whole[(a * count + b) * (MAX_SETS + 1) + sets] = best
+    return whole
 
 
 @njit
@@ -143,7 +192,9 @@ def build() -> dict[str, np.ndarray]:
     for name in closing:
         tables[f"{name}_closes"] = code_of[closing[name]]
         tables[f"{name}_classes"] = np.searchsorted(class_needs, packed[name]).astype(np.uint8)
-    tables["class_needs"] = class_needs
+    words, joint = np.unique(_joint_words(class_needs), return_inverse=True)
+    assert len(words) <= 2**16
+    tables["joint"], tables["whole"] = joint.astype(np.uint16), _whole_needs(words)
     tables["code_bits"] = np.array(codes + [0] * (width - len(codes)), np.uint8)
     tables["join"] = join.ravel()
     return tables
@@ -201,12 +252,15 @@ def load(folder: Path | None) -> dict[str, np.ndarray]:
 
 _tables = load(cache_dir())
 JOIN_WIDTH = len(_tables["code_bits"])
+CLASSES = math.isqrt(len(_tables["joint"]))
+JOINTS = math.isqrt(len(_tables["whole"]) // (MAX_SETS + 1))
 
 suit_code = lookup("suit_closes", _tables["suit_closes"])
 honour_code = lookup("honour_closes", _tables["honour_closes"])
 suit_class = lookup("suit_classes", _tables["suit_classes"])
 honour_class = lookup("honour_classes", _tables["honour_classes"])
-class_needs = lookup("class_needs", _tables["class_needs"])
+_joint = lookup("joint", _tables["joint"])
+_whole = lookup("whole", _tables["whole"])
 code_bits = lookup("code_bits", _tables["code_bits"])
 _join = lookup("join", _tables["join"])
 
@@ -214,4 +268,16 @@ _join = lookup("join", _tables["join"])
 @njit
 def join(a, b):
     """The code of two suits, or groups of suits, together."""
-    return _join(int(a) * JOIN_WIDTH + int(b))
+    return _join(np.int64(a) * JOIN_WIDTH + np.int64(b))
+
+
+@njit
+def joint(a, b):
+    """The joint of two suits, from their classes."""
+    return _joint(np.int64(a) * CLASSES + np.int64(b))
+
+
+@njit
+def whole_need(a, b, sets):
+    """Tiles missing for so many sets and one pair, from the joints of two suits and of the other two."""
+    return np.int64(_whole((np.int64(a) * JOINTS + np.int64(b)) * (MAX_SETS + 1) + sets))
