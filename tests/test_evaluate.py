@@ -1,6 +1,7 @@
 """`python -m train.evaluate`: its table, its JSON, its exit codes."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -81,6 +82,7 @@ def test_wrong_use_ends_with_2(arguments):
 
 def test_it_runs_as_a_program_with_processes():
     command = [sys.executable, "-m", "train.evaluate", "random", FIRST, "--deals", "4", "--processes", "2"]
-    done = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, env={"PYTHONPATH": "tests", "PATH": ""})
+    environment = {**os.environ, "PYTHONPATH": "tests"}
+    done = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "95 % interval" in done.stdout

@@ -43,7 +43,8 @@ def mixes(c: Comparison) -> str:
     """How both won, as text."""
     lines = [f"{c.hands} hands, {c.drawn / c.hands:.1%} drawn, {c.discards:.1f} discards a hand"]
     for name, profile in zip((c.a, c.b), c.profiles.values(), strict=True):
-        lines.append(f"{name}: {profile.won} won, {_shares(profile)}")
+        share = profile.won / max(c.hands - c.drawn, 1)
+        lines.append(f"{name}: won {share:.1%} of the hands won; of these {_shares(profile)}")
     return "\n".join(lines)
 
 

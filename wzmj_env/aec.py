@@ -1,0 +1,248 @@
+"""The PettingZoo AEC environment: words and dicts around the engine, no rules."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo.utils.wrappers import BaseWrapper, OrderEnforcingWrapper
+
+from . import engine
+from ._jit import njit
+from .actions import NUM_ACTIONS
+from .actions import name as action_name
+from .game import Game, IllegalActionError, Result, check_int, check_rules, check_seed, result_of
+from .observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, STATE_SHAPE, STATE_SIZE, write_legal, write_observation, write_state
+from .render import table_text
+from .rules import Rules
+from .state import NOTHING
+from .tables import MAX_WILDS
+
+OPTIONS = ("wall", "dealer", "ladder", "bought", "topped")
+ILLEGAL, SETTLED = -2, 8  # what `_play` returns besides the seat to act: a flag for a settled hand
+
+
+@njit
+def _play(states, final, action, is_last):
+    """Step, or ILLEGAL. A settled hand is kept in `final`; unless it was the last, the next one begins (R9.4)."""
+    s = states[0]
+    if not engine.is_legal(s, action):
+        return ILLEGAL
+    engine.step(s, action)
+    if s.player != NOTHING:
+        return np.int64(s.player)
+    final[0] = s
+    if not is_last:
+        engine.begin_next_hand(s, True)
+    return SETTLED + np.int64(s.player) + 1
+
+
+@njit
+def _legal(states, mask):
+    write_legal(states[0], mask)
+
+
+@njit
+def _observe(states, seat, observation):
+    write_observation(states[0], seat, observation)
+
+
+@njit
+def _open_state(states, out):
+    write_state(states[0], out)
+
+
+@njit
+def _remaining(states):
+    return engine.remaining(states[0])
+
+
+def largest_loss(rules: Rules) -> float:
+    """The most units that one seat can lose in a hand (R8.5, R9.1, R9.2).
+
+    A loser pays the winner alone: value times base, the base being the ladder's highest, doubled by buy and top, or
+    that between non-dealers. Besides, he pays the caishen points of at most three caishen in other hands, which a
+    double win multiplies.
+    """
+    base = max(max(rules.dealer_ladder) * (4 if rules.stakes else 1), rules.non_dealer_base)
+    caishen = MAX_WILDS * rules.caishen_bonus
+    return float(max(4 * base + caishen * rules.caishen_bonus_double, 2 * base + caishen))
+
+
+def _own_options(options: dict[str, Any] | None) -> dict[str, Any]:
+    """The options that are ours. Others are let pass, as PettingZoo's checks ask; what looks like a slip is not."""
+    options = dict(options or {})
+    for name in options:
+        if name not in OPTIONS and (near := difflib.get_close_matches(str(name).lower(), OPTIONS, n=1)):
+            raise ValueError(f"unknown reset option {name!r} (did you mean {near[0]}?); there are {', '.join(OPTIONS)}")
+    return {name: options[name] for name in OPTIONS if name in options}
+
+
+class raw_env(AECEnv):  # the lower-case name is PettingZoo's
+    """One hand, or a match of `hands`, an episode; agents `player_0` .. by seat.
+
+    Observation: `{"observation": (C, 34) uint8, "action_mask": (76,) int8}` (see `wzmj_env.observe`); the mask also in
+    `infos[agent]["action_mask"]`, zeros for agents that are not to act. Rewards are payments in units, paid when a hand is
+    settled. An illegal action raises `IllegalActionError` and changes nothing.
+    """
+
+    metadata = {"name": "wenzhou_mahjong_v0", "render_modes": ["ansi"], "is_parallelizable": False}  # noqa: RUF012
+
+    def __init__(self, rules: Rules | None = None, hands: int = 1, render_mode: str | None = None) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode must be None or 'ansi', not {render_mode!r}")
+        super().__init__()
+        self.rules = check_rules(rules)
+        self.hands = check_int(hands, "hands", 1, 10**9)
+        self.render_mode = render_mode
+        self.possible_agents = [f"player_{p}" for p in range(self.rules.num_players)]
+        observation = spaces.Dict(
+            {
+                "observation": spaces.Box(0, 255, OBSERVATION_SHAPE, np.uint8),
+                "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
+            }
+        )
+        self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
+        self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
+        self.state_space = spaces.Box(0, 255, STATE_SHAPE, np.uint8)
+        self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
+        self._deals: np.random.Generator | None = None
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode. A seed gives its walls and dealers as `Game(seed=seed)` and `Match` do; without one the next
+        deals of the last seed follow, or entropy's. `options`: of the first hand, as the arguments of `Game`."""
+        options = _own_options(options)
+        if seed is not None or self._deals is None:
+            seed = check_seed(seed)
+            self._deals = np.random.default_rng(seed)
+        else:
+            seed = int(self._deals.integers(2**63))
+        game = Game(self.rules, seed=seed, **options)
+        self._states = game._states
+        self._final = self._states.copy()
+        self.results: list[Result] = []
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {"action_mask": np.zeros(NUM_ACTIONS, np.int8)} for agent in self.agents}
+        self._paid = False
+        self._ask(game.current_player)
+
+    def _ask(self, seat: int) -> None:
+        """It is this seat's turn: its mask."""
+        agent = self.possible_agents[seat]
+        self.agent_selection = agent
+        mask = np.empty(NUM_ACTIONS, np.int8)
+        _legal(self._states, mask)
+        self.infos[agent]["action_mask"] = mask
+
+    def step(self, action: int | None) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        if type(action) is not int:
+            if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+                raise IllegalActionError(f"an action is a whole number from 0 to {NUM_ACTIONS - 1}, not {action!r}")
+            action = int(action)
+        last_hand = len(self.results) + 1 == self.hands
+        code = _play(self._states, self._final, action, last_hand) if 0 <= action < NUM_ACTIONS else ILLEGAL
+        if code == ILLEGAL:
+            self._refuse(action)
+        self._cumulative_rewards[agent] = 0.0
+        if self._paid:
+            self.rewards = dict.fromkeys(self.agents, 0.0)
+            self._paid = False
+        self.infos[agent]["action_mask"] = np.zeros(NUM_ACTIONS, np.int8)
+        if code < SETTLED:
+            self._ask(code)
+        else:
+            self._settle(code - SETTLED - 1)
+
+    def _settle(self, seat: int) -> None:
+        """A hand is over: pay, and end the episode or go on with `seat`."""
+        result = result_of(self._final)
+        assert result is not None
+        self.results.append(result)
+        self._pay({agent: result.payments[p] / self.rules.unit for agent, p in self._seat.items()})
+        if seat == NOTHING:
+            self.terminations = dict.fromkeys(self.agents, True)
+            self._deads_step_first()
+        else:
+            self._ask(seat)
+
+    def _pay(self, rewards: dict[str, float]) -> None:
+        self.rewards = {agent: float(reward) for agent, reward in rewards.items()}
+        self._paid = True
+        self._accumulate_rewards()
+
+    def _refuse(self, action: int) -> None:
+        mask = self.infos[self.agent_selection]["action_mask"]
+        legal = ", ".join(f"{a} ({action_name(a)})" for a in np.flatnonzero(mask).tolist())
+        raise IllegalActionError(f"action {action} is illegal for {self.agent_selection}; legal are {legal}")
+
+    def end_for_illegal_action(self) -> None:
+        """The agent to act has broken the rules: the episode ends, and it alone pays `largest_loss`."""
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        self._pay(dict.fromkeys(self.agents, 0.0) | {agent: -largest_loss(self.rules)})
+        self.infos[agent]["action_mask"] = np.zeros(NUM_ACTIONS, np.int8)
+        self.terminations = dict.fromkeys(self.agents, True)
+        self._deads_step_first()
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        observation = np.empty(OBSERVATION_SIZE, np.uint8)
+        _observe(self._states, self._seat[agent], observation)
+        return {
+            "observation": observation.reshape(OBSERVATION_SHAPE),
+            "action_mask": self.infos[agent]["action_mask"].copy(),
+        }
+
+    def state(self) -> np.ndarray:
+        """Everything open but the wall, `(S, 34) uint8`, from the seat to act: for central critics."""
+        out = np.empty(STATE_SIZE, np.uint8)
+        _open_state(self._states, out)
+        return out.reshape(STATE_SHAPE)
+
+    def render(self) -> str | None:
+        """The table as text, all hands open."""
+        if self.render_mode is None:
+            return None
+        return table_text(self._states[0], int(_remaining(self._states)))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class TerminateIllegal(BaseWrapper):
+    """Ends the episode at an illegal action, as PettingZoo's wrapper of that name does, negative and foreign ids included."""
+
+    def step(self, action: int | None) -> None:
+        env = self.env
+        agent = env.agent_selection
+        if env.terminations[agent] or env.truncations[agent]:
+            env.step(action)
+            return
+        try:
+            env.step(action)
+        except IllegalActionError:
+            EnvLogger.warn_on_illegal_move()
+            env.end_for_illegal_action()
+
+
+def env(rules: Rules | None = None, hands: int = 1, render_mode: str | None = None) -> AECEnv:
+    """`raw_env` in the usual wrappers: an illegal action ends the episode with the penalty `largest_loss`."""
+    return OrderEnforcingWrapper(TerminateIllegal(raw_env(rules, hands, render_mode)))
