@@ -19,7 +19,7 @@ from .game import Game, IllegalActionError, Result, check_int, check_rules, chec
 from .observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, STATE_SHAPE, STATE_SIZE, write_legal, write_observation, write_state
 from .render import table_text
 from .rules import Rules
-from .state import NOTHING
+from .state import NOTHING, plain
 from .tables import MAX_WILDS
 
 OPTIONS = ("wall", "dealer", "ladder", "bought", "topped")
@@ -129,8 +129,9 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
         else:
             seed = int(self._deals.integers(2**63))
         game = Game(self.rules, seed=seed, **options)
-        self._states = game._states
+        self._states, self._raw = game._states, game._raw
         self._final = self._states.copy()
+        self._raw_final = plain(self._final)
         self.results: list[Result] = []
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -146,7 +147,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
         agent = self.possible_agents[seat]
         self.agent_selection = agent
         mask = np.empty(NUM_ACTIONS, np.int8)
-        _legal(self._states, mask)
+        _legal(self._raw, mask)
         self.infos[agent]["action_mask"] = mask
 
     def step(self, action: int | None) -> None:
@@ -159,7 +160,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
                 raise IllegalActionError(f"an action is a whole number from 0 to {NUM_ACTIONS - 1}, not {action!r}")
             action = int(action)
         last_hand = len(self.results) + 1 == self.hands
-        code = _play(self._states, self._final, action, last_hand) if 0 <= action < NUM_ACTIONS else ILLEGAL
+        code = _play(self._raw, self._raw_final, action, last_hand) if 0 <= action < NUM_ACTIONS else ILLEGAL
         if code == ILLEGAL:
             self._refuse(action)
         self._cumulative_rewards[agent] = 0.0
@@ -205,7 +206,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         observation = np.empty(OBSERVATION_SIZE, np.uint8)
-        _observe(self._states, self._seat[agent], observation)
+        _observe(self._raw, self._seat[agent], observation)
         return {
             "observation": observation.reshape(OBSERVATION_SHAPE),
             "action_mask": self.infos[agent]["action_mask"].copy(),
@@ -214,17 +215,25 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
     def state(self) -> np.ndarray:
         """Everything open but the wall, `(S, 34) uint8`, from the seat to act: for central critics."""
         out = np.empty(STATE_SIZE, np.uint8)
-        _open_state(self._states, out)
+        _open_state(self._raw, out)
         return out.reshape(STATE_SHAPE)
 
     def render(self) -> str | None:
         """The table as text, all hands open."""
         if self.render_mode is None:
             return None
-        return table_text(self._states[0], int(_remaining(self._states)))
+        return table_text(self._states[0], int(_remaining(self._raw)))
 
     def close(self) -> None:
         """Nothing is held open."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_raw", "_raw_final")}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        if "_states" in kept:  # copies and pickles of views would be memory of their own
+            self._raw, self._raw_final = plain(self._states), plain(self._final)
 
 
 class TerminateIllegal(BaseWrapper):

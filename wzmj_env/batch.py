@@ -28,7 +28,7 @@ from .observe import (
 )
 from .players import POLICIES, choose, random_action
 from .rules import Rules
-from .state import NOTHING, STATE, new_states
+from .state import NOTHING, STATE, new_states, plain
 
 CARRY, SKIP_FORCED, OBSERVE, OPEN_STATE = 1, 2, 4, 8
 VALUES = (0, 1, 2, 4)  # of a hand: drawn, soft, hard, double
@@ -253,7 +253,7 @@ class VectorEnv:
         self._counters = np.zeros((len(self._slices), NUM_COUNTERS), np.int64)
         self._pool: ThreadPoolExecutor | None = None
         self._buffers = (
-            self.states, self.final_states, self.rewards, self.terminated, self.current_player, self.action_mask,
+            plain(self.states), plain(self.final_states), self.rewards, self.terminated, self.current_player, self.action_mask,
             self._observation, self._state, self._options,
         )  # fmt: skip
         self._games = _check_games(games, n)
@@ -262,7 +262,7 @@ class VectorEnv:
 
     def _seed_with(self, seed: int) -> None:
         self.seed = seed
-        _seed_games(self.states, np.uint64(seed), self._games)
+        _seed_games(self._buffers[0], np.uint64(seed), self._games)
 
     def _on_slices(self, function: Callable[..., None], *arguments: Any, counted: bool = False) -> None:
         """Call a slice function for every slice of games, each on a thread of its own."""
@@ -295,7 +295,7 @@ class VectorEnv:
                 f"actions must be {self.num_envs} whole numbers, not an array of shape {given.shape} and type {given.dtype}"
             )
         np.copyto(self._actions, given, casting="unsafe")
-        illegal = _first_illegal(self.states, self._actions)
+        illegal = _first_illegal(self._buffers[0], self._actions)
         if illegal >= 0:
             legal = ", ".join(f"{a} ({action_name(a)})" for a in np.flatnonzero(self.action_mask[illegal]).tolist())
             raise IllegalActionError(
@@ -309,7 +309,7 @@ class VectorEnv:
 
         They come from each game's stream for players and move no wall.
         """
-        _sample(self.states, self._sampled)
+        _sample(self._buffers[0], self._sampled)
         return self._sampled
 
     def rollout(self, steps: int, policy: str = "random") -> Rollout:
@@ -343,7 +343,7 @@ class VectorEnv:
         i = check_int(i, "game", 0, self.num_envs - 1)
         seat = check_int(seat, "seat", 0, self.rules.num_players - 1)
         out = np.empty(OBSERVATION_SIZE, np.uint8)
-        _observe_seat(self.final_states, i, seat, out)
+        _observe_seat(self._buffers[1], i, seat, out)
         return out.reshape(OBSERVATION_SHAPE)
 
     # --- keeping ---

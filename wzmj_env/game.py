@@ -28,7 +28,7 @@ from .observe import (
 from .patterns import Pattern, patterns_in
 from .render import table_text
 from .rules import Rules
-from .state import NOTHING, new_states
+from .state import NOTHING, new_states, plain
 from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name
 
 MAX_SEED = 2**64 - 1
@@ -168,7 +168,7 @@ def result_of(states: np.recarray) -> Result | None:
     if s.player != NOTHING:
         return None
     n = int(s.num_players)
-    dealer, ladder, bought, stays = _next_dealership(states)
+    dealer, ladder, bought, stays = _next_dealership(plain(states))
     return Result(
         winner=None if s.winner == NOTHING else int(s.winner),
         loser=None if s.loser == NOTHING else int(s.loser),
@@ -209,13 +209,14 @@ class Game:
         self.seed = check_seed(seed)
         n = self.rules.num_players
         self._states = new_states(1, self.rules)
+        self._raw = plain(self._states)
         state = self._states[0]
-        _seed(self._states, np.uint64(self.seed))
+        _seed(self._raw, np.uint64(self.seed))
         if wall is None:
-            _shuffle(self._states)
+            _shuffle(self._raw)
         else:
             state.wall[:] = check_wall(wall)
-        dealer = _random_dealer(self._states) if dealer is None else check_int(dealer, "dealer", 0, n - 1)
+        dealer = _random_dealer(self._raw) if dealer is None else check_int(dealer, "dealer", 0, n - 1)
         ladder = check_int(ladder, "ladder", 0, len(self.rules.dealer_ladder) - 1)
         bought = _check_flag(bought, "bought")
         flags = tuple(_check_flag(flag, "topped") for flag in topped) or (False,) * n
@@ -229,7 +230,7 @@ class Game:
         state.topped[:n] = flags
         self._setup = {"dealer": int(dealer), "ladder": ladder, "bought": bought, "topped": list(flags)}
         self._actions = bytearray()
-        _begin(self._states, dealer, ladder, bought)
+        _begin(self._raw, dealer, ladder, bought)
 
     # --- playing ---
 
@@ -265,14 +266,14 @@ class Game:
     def action_mask(self) -> np.ndarray:
         """`(76,) int8`, 1 for the legal actions of the seat to act; zeros when over."""
         out = np.empty(NUM_ACTIONS, np.int8)
-        _mask(self._states, self.current_player, out)
+        _mask(self._raw, self.current_player, out)
         return out
 
     def step(self, action: int) -> None:
         """Play an action of the seat to act. An illegal one raises `IllegalActionError` and changes nothing."""
         if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
             raise IllegalActionError(f"an action is a whole number from 0 to {NUM_ACTIONS - 1}, not {action!r}")
-        if not 0 <= action < NUM_ACTIONS or not _play(self._states, int(action)):
+        if not 0 <= action < NUM_ACTIONS or not _play(self._raw, int(action)):
             self._refuse(action)
         self._actions.append(int(action))
 
@@ -296,21 +297,21 @@ class Game:
         """What `seat` may know, `(C, 34) uint8`: see `wzmj_env.observe`."""
         seat = check_int(seat, "seat", 0, self.num_players - 1)
         out = np.empty(OBSERVATION_SIZE, np.uint8)
-        _observe(self._states, seat, out)
+        _observe(self._raw, seat, out)
         return out.reshape(OBSERVATION_SHAPE)
 
     def state(self) -> np.ndarray:
         """`(S, 34) uint8`: the observation of the seat to act, all hands and pending answers open; not the wall."""
         out = np.empty(STATE_SIZE, np.uint8)
-        _open_state(self._states, out)
+        _open_state(self._raw, out)
         return out.reshape(STATE_SHAPE)
 
     def digest(self) -> str:
         """16 hex digits over the logical fields listed in `wzmj_env.digest`: equal digests go on alike."""
-        return f"{int(_digest(self._states)):016x}"
+        return f"{int(_digest(self._raw)):016x}"
 
     def __str__(self) -> str:
-        return table_text(self._states[0], int(_remaining(self._states)))
+        return table_text(self._states[0], int(_remaining(self._raw)))
 
     def __repr__(self) -> str:
         return f"<Game seed={self.seed} of {self.num_players}, {len(self._actions)} actions, {self.digest()}>"
@@ -322,6 +323,7 @@ class Game:
         other = object.__new__(Game)
         other.rules, other.seed = self.rules, self.seed
         other._states = self._states.copy()
+        other._raw = plain(other._states)
         other._setup = self._setup
         other._actions = bytearray(self._actions)
         return other
@@ -476,5 +478,5 @@ def _fill_wall(states, seed, hand):
 def hand_wall(seed: int, hand: int) -> np.ndarray:
     """The wall of hand `hand` of game 0 under a seed, `(136,) uint8`."""
     states = new_states(1, Rules())
-    _fill_wall(states, np.uint64(seed), hand)
+    _fill_wall(plain(states), np.uint64(seed), hand)
     return states.wall[0].copy()

@@ -59,6 +59,7 @@ seat alone, *none* nobody at the table.
 from __future__ import annotations
 
 import numpy as np
+from numba.core import config
 
 from . import actions
 from .rules import LADDER_MAX_STEPS, Rules
@@ -138,6 +139,12 @@ STATE = np.dtype(
         ("spare", np.uint8, 4),
     ]
 )
+
+
+def plain(states: np.ndarray) -> np.ndarray:
+    """The same memory as a plain structured array, which compiled code is called with a microsecond faster; as it is
+    where nothing is compiled, since only a record array has its fields as attributes."""
+    return states if config.DISABLE_JIT else states.view(STATE, np.ndarray)
 
 
 def new_states(n: int, rules: Rules) -> np.recarray:
