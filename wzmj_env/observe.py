@@ -1,7 +1,7 @@
 """A state seen from one seat, as planes of 34 kinds: the only border of hidden information.
 
 `PLANES`, `TABLE_COLUMNS`, `SEAT_COLUMNS` and `STATE_PLANES` say what stands where; the documentation's table is made
-from them (`python -m wzmj_env.observe`). Seats are relative: 0 is the observer, 1 the next in turn, and so on; planes of
+from them (`python docs/generate.py`). Seats are relative: 0 is the observer, 1 the next in turn, and so on; planes of
 absent seats are zero. Every value is a small whole number, so that one byte holds it.
 """
 
@@ -254,7 +254,7 @@ def write_legal(s, out):
         out[a] = (high >> np.uint64(a - 64)) & ONE
 
 
-def _table() -> str:
+def layout_table() -> str:
     """The layout as Markdown."""
     lines = ["| planes | name | value at kind k |", "|---|---|---|"]
     for name, size, text in (*PLANES, *STATE_PLANES):
@@ -265,7 +265,3 @@ def _table() -> str:
         lines += ["", f"| column of `{title}` | name | value |", "|---|---|---|"]
         lines += [f"| {column} | `{name}` | {text} |" for column, (name, text) in enumerate(columns)]
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(_table())

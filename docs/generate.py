@@ -1,0 +1,38 @@
+"""Write the pages that are made from the code: `python docs/generate.py`. A test keeps them up to date."""
+
+from pathlib import Path
+
+from wzmj_env import ACTION_VERSION, OBSERVATION_VERSION, actions, observe
+
+HERE = Path(__file__).resolve().parent
+
+
+def observation_page() -> str:
+    rows = "\n".join(f"| {a} | {actions.name(a)} |" for a in range(actions.NUM_ACTIONS))
+    return f"""# Observation, state, actions, rewards
+
+Made from the code by `python docs/generate.py`. Observation version {OBSERVATION_VERSION}, action version {ACTION_VERSION}: both
+are written into every checkpoint and record, and checked when one is read.
+
+An observation is `{observe.OBSERVATION_SHAPE} uint8`, planes of 34 kinds (`1m–9m 1p–9p 1s–9s`, then East South West North
+white green red). Seats are relative: the observer's own first, then the others in turn order; absent seats are zero.
+`state()` adds the planes from {observe.PLANE["OTHER_HAND"]} on, `{observe.STATE_SHAPE} uint8`, seen from the seat to act.
+
+While stakes are asked no tile is to be seen. A seat that is not asked cannot tell who is: the mask is zeros for it, and
+`TO_MOVE` is 0 for all while a tile is claimed or robbed.
+
+{observe.layout_table()}
+
+Rewards are payments in units, paid to every seat when a hand is settled, and sum to zero.
+
+| action | name |
+|---|---|
+{rows}
+"""
+
+
+PAGES = {"observation.md": observation_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
