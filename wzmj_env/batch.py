@@ -356,7 +356,7 @@ class VectorEnv:
             "options": self._options,
             "num_envs": self.num_envs,
             "seed": self.seed,
-            "games": self._games.copy(),
+            "games": self._games.tolist(),
             "states": data,
             "sha256": hashlib.sha256(data.tobytes()).hexdigest(),
         }
@@ -372,7 +372,7 @@ class VectorEnv:
         if hashlib.sha256(data.tobytes()).hexdigest() != kept.get("sha256"):
             raise ValueError("this state is damaged: its checksum differs")
         both = data.view(STATE)
-        self.seed, self._games = int(kept["seed"]), _check_games(kept["games"], self.num_envs)
+        self.seed, self._games = check_seed(kept["seed"]), _check_games(kept["games"], self.num_envs)
         self.states[:], self.final_states[:] = both[: self.num_envs], both[self.num_envs :]
         self.rewards[:], self.terminated[:] = 0, False
         self._on_slices(_show_slice)

@@ -6,7 +6,8 @@ import difflib
 import hashlib
 import json
 import operator
-from collections.abc import Hashable, Mapping
+import reprlib
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from typing import Any
 import yaml
 
 LADDER_MAX_STEPS = 8
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 60
+_REPR.maxlist = _REPR.maxtuple = 10
+
 PRESETS: dict[str, dict[str, Any]] = {"classic": {}, "duel": {"num_players": 2}}
 
 
@@ -78,7 +83,7 @@ class Rules:
     def preset(cls, name: str) -> Rules:
         """The rules called ``name``: ``"classic"``, the ordinary table of four, or ``"duel"``, the same for two."""
         if not isinstance(name, str) or name not in PRESETS:
-            raise ValueError(f"no preset {name!r}; there are {', '.join(PRESETS)}{_did_you_mean(name, PRESETS)}")
+            raise ValueError(f"no preset {_shown(name)}; there are {', '.join(PRESETS)}{_did_you_mean(name, PRESETS)}")
         return cls(**PRESETS[name])
 
     @classmethod
@@ -112,7 +117,7 @@ class Rules:
             mapping = yaml.load(data.decode(), Loader=_StrictLoader)
         except UnicodeDecodeError:
             raise ValueError(f"{path}: not a UTF-8 text file") from None
-        except (yaml.YAMLError, RecursionError) as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-13-45
             raise ValueError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
         return cls.from_mapping(mapping, source=str(path))
 
@@ -183,13 +188,16 @@ def _whole(value: Any) -> int | None:
         return None
 
 
-def _shown(value: Any, limit: int = 80) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= limit else shown[: limit - 3] + "..."
+def _shown(value: Any) -> str:
+    """A value in an error: short, however long or deep it is (a YAML file can nest one alias in another)."""
+    try:
+        return _REPR.repr(value)
+    except ValueError:  # Python refuses to write out an int of very many digits
+        return f"a {type(value).__name__} too long to show"
 
 
-def _did_you_mean(name: object, allowed: Any) -> str:
-    near = difflib.get_close_matches(str(name), list(allowed), n=1)
+def _did_you_mean(name: object, allowed: Iterable[str]) -> str:
+    near = difflib.get_close_matches(_shown(name).strip("'"), list(allowed), n=1)
     return f" (did you mean {near[0]}?)" if near else ""
 
 
