@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from . import engine
+from . import engine, resample
 from ._jit import njit
 from .actions import ACTION_VERSION, NUM_ACTIONS
 from .actions import name as action_name
 from .digest import digest
+from .events import events_of
 from .observe import (
     OBSERVATION_SHAPE,
     OBSERVATION_SIZE,
@@ -228,7 +229,7 @@ class Game:
             raise ValueError(f"topped: seat {dealer} is the dealer, who buys and cannot top (R8.4)")
         state.hand_number = 0
         state.topped[:n] = flags
-        self._setup = {"dealer": int(dealer), "ladder": ladder, "bought": bought, "topped": list(flags)}
+        self._setup: dict[str, Any] = {"dealer": int(dealer), "ladder": ladder, "bought": bought, "topped": list(flags)}
         self._actions = bytearray()
         _begin(self._raw, dealer, ladder, bought)
 
@@ -246,6 +247,11 @@ class Game:
     @property
     def done(self) -> bool:
         return self.current_player == NOTHING
+
+    @property
+    def phase(self) -> int:
+        """What is asked: an index in `state.PHASES`."""
+        return int(self._states.phase[0])
 
     @property
     def wall(self) -> np.ndarray:
@@ -306,6 +312,26 @@ class Game:
         _open_state(self._raw, out)
         return out.reshape(STATE_SHAPE)
 
+    def events(self, seat: int) -> list[dict[str, Any]]:
+        """What happened so far as `seat` saw it, as plain dicts: see `wzmj_env.events`."""
+        return events_of(self, check_int(seat, "seat", 0, self.num_players - 1))
+
+    def resample(self, seat: int, seed: int) -> Game:
+        """A game in which all that `seat` cannot know is drawn anew from its log alone: see `wzmj_env.resample`.
+
+        Its log, and so all that the seat sees and may do, is that of this game. `NoSuchHandError` when none is found.
+        """
+        seat = check_int(seat, "seat", 0, self.num_players - 1)
+        seed = check_int(seed, "seed", 0, MAX_SEED)
+        events = self.events(seat)
+        caishen = next((e["caishen"] for e in events if e["type"] == "deal"), NOTHING)
+        script = resample.with_places(events, caishen)
+        for wall in resample.walls(events, seat, self.rules, seed):
+            game = Game(self.rules, seed=seed, wall=wall, **resample.setup(events))
+            if resample.follow(game, script, seat) and game.events(seat) == events:
+                return game
+        raise resample.NoSuchHandError(f"no hand consistent with the log of seat {seat} was found")
+
     def digest(self) -> str:
         """16 hex digits over the logical fields listed in `wzmj_env.digest`: equal digests go on alike."""
         return f"{int(_digest(self._raw)):016x}"
@@ -317,6 +343,10 @@ class Game:
         return f"<Game seed={self.seed} of {self.num_players}, {len(self._actions)} actions, {self.digest()}>"
 
     # --- copies and bytes ---
+
+    def begun(self) -> Game:
+        """This game as it began."""
+        return Game(self.rules, seed=self.seed, wall=self.wall, **self._setup)
 
     def copy(self) -> Game:
         """An independent game in the same state."""
