@@ -5,8 +5,6 @@ import random
 
 import numpy as np
 import pytest
-from test_engine import game_of
-from test_views import RULES, exchange_hidden
 
 from wzmj_env import Rules, VectorEnv, actions, duplicate, players
 from wzmj_env._jit import njit
@@ -14,6 +12,8 @@ from wzmj_env.hand import count
 from wzmj_env.state import DISCARD_ONLY, TURN
 
 import naive
+from test_engine import game_of
+from test_views import RULES, exchange_hidden
 
 DETERMINISTIC = ("greedy", "rule:1")
 RULE_1 = "038992a80b573fad"

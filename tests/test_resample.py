@@ -6,9 +6,10 @@ import random
 import numpy as np
 import pytest
 
-from test_views import RULES
 from wzmj_env import Game, Rules, actions
 from wzmj_env.state import CLAIM, PHASES, ROB, STAKES_ASKED
+
+from test_views import RULES
 
 
 def games(rules, n, first=0):
