@@ -22,6 +22,7 @@ from .rules import Rules
 from .state import NOTHING, plain
 from .tables import MAX_WILDS
 
+RENDER_MODES = ("ansi",)
 OPTIONS = ("wall", "dealer", "ladder", "bought", "topped")
 ILLEGAL, SETTLED = -2, 8  # what `_play` returns besides the seat to act: a flag for a settled hand
 
@@ -90,10 +91,10 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
     settled. An illegal action raises `IllegalActionError` and changes nothing.
     """
 
-    metadata = {"name": "wenzhou_mahjong_v0", "render_modes": ["ansi"], "is_parallelizable": False}  # noqa: RUF012
+    metadata = {"name": "wenzhou_mahjong_v0", "render_modes": list(RENDER_MODES), "is_parallelizable": False}  # noqa: RUF012
 
     def __init__(self, rules: Rules | None = None, hands: int = 1, render_mode: str | None = None) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
+        if render_mode not in (None, *RENDER_MODES):
             raise ValueError(f"render_mode must be None or 'ansi', not {render_mode!r}")
         super().__init__()
         self.rules = check_rules(rules)
