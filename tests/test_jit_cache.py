@@ -40,9 +40,9 @@ def start(home, program=ASK, **environment):
     return subprocess.Popen([sys.executable, "-c", program], env=names, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def ask(home, **environment):
-    """Value and cache hits of `outer(1)` in a new process."""
-    process = start(home, **environment)
+def ask(home, program=ASK, **environment):
+    """Value and cache hits of `outer(1)`, or what `program` prints, in a new process."""
+    process = start(home, program, **environment)
     out, err = process.communicate()
     assert process.returncode == 0, err
     return tuple(int(x) for x in out.split())
@@ -127,6 +127,33 @@ def test_a_folder_of_somebody_else_is_not_used(home):
     folder.chmod(0o777)
     ask(home)
     assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_an_edit_beside_a_function_outside_of_the_package_takes_effect(home):
+    (home / "site" / "helper.py").write_text("from tiny._jit import njit\n\n@njit\ndef helper(x):\n    return x + 1\n")
+    (home / "site" / "agent.py").write_text(
+        "from tiny._jit import njit\nfrom helper import helper\n\n@njit\ndef act(x):\n    return helper(x)\n"
+    )
+    program = "from agent import act; print(act(1), sum(act.stats.cache_hits.values()))"
+    assert ask(home, program) == (2, 0)
+    assert ask(home, program) == (2, 1)
+    helper = home / "site" / "helper.py"
+    helper.write_text(helper.read_text().replace("x + 1", "x + 2"))
+    assert ask(home, program) == (3, 0)
+
+
+def test_old_folders_are_pruned(home):
+    cache = home / "cache" / f"wzmj-{os.getuid()}"
+    cache.mkdir(parents=True, mode=0o700)
+    for age in range(9):
+        folder = cache / f"jit-old{age}"
+        folder.mkdir()
+        os.utime(folder, (1_000_000 - age, 1_000_000 - age))
+    (cache / "tables").mkdir()
+    ask(home)
+    kept = {path.name for path in cache.iterdir()}
+    assert {f"jit-old{age}" for age in range(5)} < kept and "jit-old5" not in kept
+    assert "tables" in kept and len(kept) == 7
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

@@ -82,3 +82,32 @@ def test_wrong_files_are_refused_with_their_name(tmp_path, text, words):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(OSError, match="missing"):
         Rules.load(tmp_path / "missing.yaml")
+
+
+def nested_aliases(depth=10, width=9):
+    """YAML of a few hundred characters whose last value, written out, has `width ** depth` items."""
+    lines = [f"- &a0 [{', '.join(['x'] * width)}]"]
+    lines += [f"- &a{i} [{', '.join([f'*a{i - 1}'] * width)}]" for i in range(1, depth)]
+    return "unit:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 3000, "2024-13-45", ".inf", "\0"])
+def test_odd_values_are_one_clear_error(tmp_path, value):
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"unit: {value}")
+    with pytest.raises(ValueError, match="mine.yaml: ") as error:
+        Rules.load(file)
+    assert len(str(error.value)) < 500
+
+
+def test_errors_stay_short_however_large_the_value(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(nested_aliases())
+    with pytest.raises(ValueError, match="unit must be") as error:
+        Rules.load(file)
+    assert len(str(error.value)) < 500
+    with pytest.raises(ValueError, match="unit must be .* too long to show"):
+        Rules(unit=10**5000)
+    with pytest.raises(ValueError, match="unknown rule field") as error:
+        Rules.from_mapping({"x" * 10**6: 1})
+    assert len(str(error.value)) < 1000

@@ -194,7 +194,7 @@ def _shown(value: Any) -> str:
     try:
         return _REPR.repr(value)
     except ValueError:  # Python refuses to write out an int of very many digits
-        return f"a {type(value).__name__} too long to show"
+        return "a number too long to show"
 
 
 def _did_you_mean(name: object, allowed: Iterable[str]) -> str:
