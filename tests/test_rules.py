@@ -95,7 +95,7 @@ def nested_aliases(depth=10, width=9):
 def test_odd_values_are_one_clear_error(tmp_path, value):
     file = tmp_path / "mine.yaml"
     file.write_text(f"unit: {value}")
-    with pytest.raises(ValueError, match="mine.yaml: ") as error:
+    with pytest.raises(ValueError, match=r"mine\.yaml: ") as error:
         Rules.load(file)
     assert len(str(error.value)) < 500
 
@@ -106,7 +106,7 @@ def test_errors_stay_short_however_large_the_value(tmp_path):
     with pytest.raises(ValueError, match="unit must be") as error:
         Rules.load(file)
     assert len(str(error.value)) < 500
-    with pytest.raises(ValueError, match="unit must be .* too long to show"):
+    with pytest.raises(ValueError, match=r"unit must be .* too long to show"):
         Rules(unit=10**5000)
     with pytest.raises(ValueError, match="unknown rule field") as error:
         Rules.from_mapping({"x" * 10**6: 1})

@@ -18,7 +18,7 @@ LADDER_MAX_STEPS = 8
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60
 _REPR.maxlist = _REPR.maxtuple = 10
-_REPR.maxlevel = 2
+_REPR.maxlevel = 1
 
 PRESETS: dict[str, dict[str, Any]] = {"classic": {}, "duel": {"num_players": 2}}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import hand, scoring, tiles
+from . import aec, duplicate, hand, scoring, tiles
 from ._jit import cache_dir
 from .batch import VectorEnv
 from .game import Game, Match
@@ -36,4 +36,9 @@ def compile_all() -> Path | None:
     concealed[0] -= 1
     hand.waits(concealed, 0, tiles.RED)
     hand.improving(concealed, 0, tiles.RED)
+    duplicate.compare("rule", "random", "1v3", 2)
+    env_loop = aec.raw_env()
+    env_loop.reset(seed=0)
+    env_loop.step(int(env_loop.last()[0]["action_mask"].argmax()))
+    env_loop.state()
     return cache_dir()
