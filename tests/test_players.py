@@ -19,6 +19,7 @@ from test_views import RULES, exchange_hidden
 
 DETERMINISTIC = ("greedy", "rule:1")
 RULE_1 = "5625b360611161ee"
+SOFT = 1
 
 
 @njit
@@ -129,12 +130,12 @@ def _quanqiushen_chances(states, policy, decisions, found):
 
 
 def test_rule_goes_for_quanqiushen_when_it_is_near():  # R5.8
-    env = VectorEnv(400, Rules(stakes=False), seed=8)
+    env = VectorEnv(2000, Rules(stakes=False), seed=8, observe=False)
     found = np.zeros(3, np.int64)
     _quanqiushen_chances(plain(env.states), players.POLICIES["rule:1"], 1000, found)
     assert found[0] > 50
     assert found[1] > 0.95 * found[0]
-    assert found[2] > 10
+    assert found[2] > 20  # rather than a soft win
 
 
 @njit

@@ -53,7 +53,7 @@ seat alone, *none* nobody at the table.
     gangs                1  all     gangs completed in this hand
     winner, loser        2  all     seats, -1 for none
     value                1  all     4, 2, 1, or 0 for a drawn hand
-    spare                4          to a multiple of eight bytes
+    spare                3          to a multiple of eight bytes
 """
 
 from __future__ import annotations
@@ -136,9 +136,11 @@ STATE = np.dtype(
         ("wall", np.uint8, NUM_TILES),
         ("discards", np.uint8, NUM_TILES),
         ("fates", np.uint8, NUM_TILES),
-        ("spare", np.uint8, 4),
+        ("spare", np.uint8, 3),
     ]
 )
+
+assert STATE.itemsize % 8 == 0, "words of every record in a batch are aligned"
 
 
 def plain(states: np.ndarray) -> np.ndarray:
