@@ -188,6 +188,26 @@ def test_the_largest_loss_is_a_bound_that_is_reached():  # R8.5, R9.1, R9.2
     assert largest_loss(Rules(stakes=False)) == 4 * 4 + 3 * 2
     assert largest_loss(Rules(stakes=False, non_dealer_base=9, caishen_bonus=0)) == 36
     assert largest_loss(Rules(caishen_bonus=1000, caishen_bonus_double=0)) == 2 * 16 + 3000
+    assert largest_loss(Rules(num_players=2, stakes=False, non_dealer_base=1000)) == 4 * 4 + 3 * 2  # no such pair
+
+
+def test_a_step_after_the_end_or_before_a_reset_is_refused():
+    env = wenzhou_mahjong_v0.raw_env()
+    with pytest.raises(IllegalActionError, match="reset"):
+        env.step(0)
+    env.reset(seed=1)
+    play(env)
+    with pytest.raises(IllegalActionError, match="reset"):
+        env.step(0)
+
+
+def test_actions_of_the_action_space_are_taken_in_each_form():
+    for form in (int, np.int64, np.int8, lambda a: np.array(a)):
+        env = wenzhou_mahjong_v0.raw_env()
+        env.reset(seed=1)
+        action = form(int(np.flatnonzero(env.infos[env.agent_selection]["action_mask"])[0]))
+        assert env.action_space(env.agent_selection).contains(action)
+        env.step(action)
 
 
 def test_ansi_shows_the_table_and_other_modes_are_refused():

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from wzmj_env import Game, Rules, actions
+from wzmj_env.render import hand_counts
 from wzmj_env.state import CLAIM, PHASES, ROB, STAKES_ASKED
 
+import walls
 from test_views import RULES
 
 
@@ -43,6 +45,43 @@ def test_resampled_games_are_the_same_to_the_seat(rules):
             phases.add(PHASES[game.phase])
     assert differ == compared
     assert {"turn", "over"} <= phases
+
+
+def rigged_games(rng, name):
+    """A hand of a rigged wall stopped in each phase it came to, before and after somebody's fifth meld."""
+    n = rng.choice((2, 3, 4))
+    rules = Rules(**(walls.random_rules(rng) if rng.random() < 0.5 else {}) | {"num_players": n})
+    wall, dealer, styles = walls.rigged_cast(rng, n, name)
+    game = Game(rules, seed=rng.getrandbits(60), wall=wall, dealer=dealer)
+    moments = {}
+    while True:
+        s = game._states[0]
+        moments.setdefault((game.phase, bool((s.melds == 5).any())), []).append(game.copy())
+        if game.done:
+            return [rng.choice(games) for games in moments.values()]
+        p = game.current_player
+        pengs = [k for k in range(34) if int(s.pengs[p]) >> k & 1]
+        hand = hand_counts(s, p).tolist()
+        game.step(
+            walls.drive(game.legal_actions(), rng, styles[p], hand, int(s.caishen), int(s.melds[p]), pengs)
+        )
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.long)])
+def test_every_seat_of_rigged_hands_can_be_resampled_in_every_phase(rounds):
+    rng = random.Random(rounds)
+    phases = set()
+    for name in list(walls.BUILDERS) * rounds + ["robbed_gang"] * 3:
+        for game in rigged_games(rng, name):
+            phases.add(PHASES[game.phase])
+            for seat in range(game.num_players):
+                other = game.resample(seat, rng.getrandbits(40))
+                assert other.events(seat) == game.events(seat)
+                assert np.array_equal(other.observe(seat), game.observe(seat))
+                assert (other.current_player == seat) == (game.current_player == seat)
+                if game.current_player == seat:
+                    assert other.legal_actions() == game.legal_actions()
+    assert phases == set(PHASES) or rounds == 1
 
 
 def test_resample_looks_at_the_log_alone():

@@ -69,7 +69,9 @@ def largest_loss(rules: Rules) -> float:
     that between non-dealers. Besides, he pays the caishen points of at most three caishen in other hands, which a
     double win multiplies.
     """
-    base = max(max(rules.dealer_ladder) * (4 if rules.stakes else 1), rules.non_dealer_base)
+    base = max(rules.dealer_ladder) * (4 if rules.stakes else 1)
+    if rules.num_players > 2:  # in a duel one of the two is the dealer
+        base = max(base, rules.non_dealer_base)
     caishen = MAX_WILDS * rules.caishen_bonus
     return float(max(4 * base + caishen * rules.caishen_bonus_double, 2 * base + caishen))
 
@@ -152,10 +154,14 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
         self.infos[agent]["action_mask"] = mask
 
     def step(self, action: int | None) -> None:
+        if not self.agents:
+            raise IllegalActionError("no agent is left to act: reset() starts an episode")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
+        if isinstance(action, np.ndarray) and action.shape == ():
+            action = action[()]  # the action space holds such numbers too
         if type(action) is not int:
             if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
                 raise IllegalActionError(f"an action is a whole number from 0 to {NUM_ACTIONS - 1}, not {action!r}")

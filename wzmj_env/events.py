@@ -21,7 +21,7 @@ The log is read off a replay, so it holds nothing that the game does not. Plain 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,25 @@ Event = dict[str, Any]
 DEALT = 16
 
 
+class Facts(NamedTuple):
+    """What a step may change of what all see, as plain values: far quicker to compare than two records."""
+
+    phase: int
+    player: int
+    back: int
+    tile: int
+    source: int
+    drawn: int
+    draws: list[int]
+    melds: list[int]
+    meld_what: list[list[int]]
+    meld_kind: list[list[int]]
+
+
+def _facts(game: Game) -> Facts:
+    return Facts(*(game._raw[name][0].tolist() for name in Facts._fields))
+
+
 def events_of(game: Game, seat: int) -> list[Event]:
     """The log of `seat`, from the beginning to now."""
     replay = game.begun()
@@ -47,12 +66,18 @@ def events_of(game: Game, seat: int) -> list[Event]:
     if replay._states[0].phase != STAKES_ASKED:
         events += _deal(replay._states[0], seat)
     events += _asked(replay, seat)
+    after = _facts(replay)
     for action in game.actions:
-        before = replay._states.copy()[0]
+        before = after
         replay.step(action)
+        after = _facts(replay)
         if before.player == seat:
             events.append({"type": "answer", "action": action})
-        events += _happened(before, action, replay._states[0], seat)
+        events += _happened(before, action, after, seat)
+        if before.phase == STAKES_ASKED != after.phase:
+            events += _deal(replay._states[0], seat)
+        elif after.phase == OVER:
+            events.append(_end(replay._states[0]))
         events += _asked(replay, seat)
     return events
 
@@ -78,13 +103,11 @@ def _asked(game: Game, seat: int) -> list[Event]:
     return [{"type": "ask", "legal": game.legal_actions()}] if game.current_player == seat else []
 
 
-def _happened(before: np.record, action: int, after: np.record, seat: int) -> Iterator[Event]:
-    """What all see of one action, besides what `seat` sees of its own draw."""
-    p = int(before.player)
+def _happened(before: Facts, action: int, after: Facts, seat: int) -> Iterator[Event]:
+    """What all see of one action but the deal and the end, besides what `seat` sees of its own draw."""
+    p = before.player
     if before.phase == STAKES_ASKED:
         yield {"type": "stake", "seat": p, "raised": action == RAISE}
-        if after.phase != STAKES_ASKED:
-            yield from _deal(after, seat)
         return
     if before.phase not in (CLAIM, ROB):
         if action < GANG:
@@ -92,24 +115,22 @@ def _happened(before: np.record, action: int, after: np.record, seat: int) -> It
         elif action < CHI_LOW and after.melds[p] == before.melds[p]:
             yield {"type": "declare", "seat": p, "tile": action - GANG}
     yield from _melded(before, after)
-    for q in range(int(after.num_players)):
-        if after.draws[q] != before.draws[q]:
-            yield _draw(q, bool(after.back != before.back), int(after.drawn), seat)
-    if after.phase == OVER:
-        yield _end(after)
+    for q, draws in enumerate(after.draws):
+        if draws != before.draws[q]:
+            yield _draw(q, after.back != before.back, after.drawn, seat)
 
 
-def _melded(before: np.record, after: np.record) -> Iterator[Event]:
-    for q in range(int(after.num_players)):
-        for i in range(int(after.melds[q])):
-            what, kind = int(after.meld_what[q, i]), int(after.meld_kind[q, i])
+def _melded(before: Facts, after: Facts) -> Iterator[Event]:
+    for q, melds in enumerate(after.melds):
+        for i in range(melds):
+            what, kind = after.meld_what[q][i], after.meld_kind[q][i]
             if i < before.melds[q]:
-                if what == ADDED and before.meld_what[q, i] != ADDED:
+                if what == ADDED and before.meld_what[q][i] != ADDED:
                     yield {"type": "gang", "seat": q, "tile": kind, "source": None, "how": "added"}
             elif what == CONCEALED:
                 yield {"type": "gang", "seat": q, "tile": kind, "source": None, "how": "concealed"}
             else:
-                claim = {"type": MELD_NAMES[what], "seat": q, "tile": int(before.tile), "source": int(before.source)}
+                claim = {"type": MELD_NAMES[what], "seat": q, "tile": before.tile, "source": before.source}
                 yield claim | ({"lowest": kind} if what == CHI else {"how": "claimed"} if what == GANG_MELD else {})
 
 

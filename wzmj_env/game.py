@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import engine, resample
+from . import engine
 from ._jit import njit
 from .actions import ACTION_VERSION, NUM_ACTIONS
 from .actions import name as action_name
@@ -28,6 +28,7 @@ from .observe import (
 )
 from .patterns import Pattern, patterns_in
 from .render import table_text
+from .resample import redraw
 from .rules import Rules
 from .state import NOTHING, new_states, plain
 from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name
@@ -322,15 +323,7 @@ class Game:
         Its log, and so all that the seat sees and may do, is that of this game. `NoSuchHandError` when none is found.
         """
         seat = check_int(seat, "seat", 0, self.num_players - 1)
-        seed = check_int(seed, "seed", 0, MAX_SEED)
-        events = self.events(seat)
-        caishen = next((e["caishen"] for e in events if e["type"] == "deal"), NOTHING)
-        script = resample.with_places(events, caishen)
-        for wall in resample.walls(events, seat, self.rules, seed):
-            game = Game(self.rules, seed=seed, wall=wall, **resample.setup(events))
-            if resample.follow(game, script, seat) and game.events(seat) == events:
-                return game
-        raise resample.NoSuchHandError(f"no hand consistent with the log of seat {seat} was found")
+        return redraw(self.events(seat), seat, self.rules, check_int(seed, "seed", 0, MAX_SEED), Game)
 
     def digest(self) -> str:
         """16 hex digits over the logical fields listed in `wzmj_env.digest`: equal digests go on alike."""
