@@ -22,6 +22,7 @@ def compile_all() -> Path | None:
         game.action_mask()
         game.step(game.legal_actions()[0])
     game.digest()
+    game.resample(0, seed=0)
     str(game)
     assert game.result is not None
     Match(seed=0)
