@@ -17,8 +17,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from wzmj_env import Rules
+from wzmj_env.checks import check_int
 from wzmj_env.duplicate import FORMATS, Comparison, Profile, compare
-from wzmj_env.game import MAX_SEED, check_int
+from wzmj_env.game import MAX_SEED
 
 VALUE_NAMES = {1: "soft", 2: "hard", 4: "double"}
 

@@ -85,21 +85,6 @@ def parse(text: str) -> int:
     raise ValueError(f"no action {text!r}{hint}; there are {', '.join(spoken)}")
 
 
-def is_discard(action: int) -> bool:
-    """Whether the action is a discard; its kind is ``action - DISCARD``."""
-    return DISCARD <= action < DISCARD + NUM_KINDS
-
-
-def is_own_gang(action: int) -> bool:
-    """Whether the action is a gang in one's own turn; its kind is ``action - GANG``."""
-    return GANG <= action < GANG + NUM_KINDS
-
-
-def is_chi(action: int) -> bool:
-    """Whether the action is one of the three chi."""
-    return CHI_LOW <= action <= CHI_HIGH
-
-
 def _checked(action: Any) -> int:
     try:
         number = operator.index(action) if not isinstance(action, bool) else -1

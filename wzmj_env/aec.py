@@ -15,8 +15,20 @@ from . import engine
 from ._jit import njit
 from .actions import NUM_ACTIONS
 from .actions import name as action_name
-from .game import Game, IllegalActionError, Result, check_int, check_rules, check_seed, result_of
-from .observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, STATE_SHAPE, STATE_SIZE, write_legal, write_observation, write_state
+from .checks import check_int
+from .game import (
+    Game,
+    IllegalActionError,
+    Result,
+    check_rules,
+    check_seed,
+    mask_into,
+    observation_into,
+    result_of,
+    state_into,
+    tiles_remaining,
+)
+from .observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, STATE_SHAPE, STATE_SIZE
 from .render import table_text
 from .rules import Rules
 from .state import NOTHING, plain
@@ -40,26 +52,6 @@ def _play(states, final, action, is_last):
     if not is_last:
         engine.begin_next_hand(s, True)
     return SETTLED + np.int64(s.player) + 1
-
-
-@njit
-def _legal(states, mask):
-    write_legal(states[0], mask)
-
-
-@njit
-def _observe(states, seat, observation):
-    write_observation(states[0], seat, observation)
-
-
-@njit
-def _open_state(states, out):
-    write_state(states[0], out)
-
-
-@njit
-def _remaining(states):
-    return engine.remaining(states[0])
 
 
 def largest_loss(rules: Rules) -> float:
@@ -150,7 +142,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
         agent = self.possible_agents[seat]
         self.agent_selection = agent
         mask = np.empty(NUM_ACTIONS, np.int8)
-        _legal(self._raw, mask)
+        mask_into(self._raw, seat, mask)
         self.infos[agent]["action_mask"] = mask
 
     def step(self, action: int | None) -> None:
@@ -213,7 +205,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         observation = np.empty(OBSERVATION_SIZE, np.uint8)
-        _observe(self._raw, self._seat[agent], observation)
+        observation_into(self._raw, self._seat[agent], observation)
         return {
             "observation": observation.reshape(OBSERVATION_SHAPE),
             "action_mask": self.infos[agent]["action_mask"].copy(),
@@ -222,14 +214,14 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
     def state(self) -> np.ndarray:
         """Everything open but the wall, `(S, 34) uint8`, from the seat to act: for central critics."""
         out = np.empty(STATE_SIZE, np.uint8)
-        _open_state(self._raw, out)
+        state_into(self._raw, out)
         return out.reshape(STATE_SHAPE)
 
     def render(self) -> str | None:
         """The table as text, all hands open."""
         if self.render_mode is None:
             return None
-        return table_text(self._states[0], int(_remaining(self._raw)))
+        return table_text(self._states[0], int(tiles_remaining(self._raw)))
 
     def close(self) -> None:
         """Nothing is held open."""

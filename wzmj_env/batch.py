@@ -15,7 +15,8 @@ from . import engine
 from ._jit import njit
 from .actions import NUM_ACTIONS
 from .actions import name as action_name
-from .game import IllegalActionError, Result, check_int, check_rules, check_seed, result_of
+from .checks import check_int
+from .game import IllegalActionError, Result, check_rules, check_seed, result_of
 from .hand import NONE
 from .observe import (
     OBSERVATION_SHAPE,

@@ -110,17 +110,12 @@ def aec_loop(make: str, seconds: float) -> Callable[[], float]:
 
 @njit
 def _collect(states, held, keys, caishen, sets):
-    """One hand a game, before its draw: the seat that has just discarded or another."""
-    found = 0
+    """One hand a game, before its draw: of the seat after the one to act."""
     for i in range(len(states)):
         s = states[i]
         p = engine.seat_after(s, s.player)
-        held[found] = s.held[p]
-        keys[found] = s.keys[p]
-        caishen[found] = s.caishen
-        sets[found] = MAX_SETS - s.melds[p]
-        found += 1
-    return found
+        held[i], keys[i] = s.held[p], s.keys[p]
+        caishen[i], sets[i] = s.caishen, MAX_SETS - s.melds[p]
 
 
 @njit

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ._version import __version__
+from .checks import check_int
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
 
@@ -57,7 +58,7 @@ def play(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from . import duplicate
-    from .game import check_int, check_seed
+    from .game import check_seed
 
     specs = options.agents.split(",")
     if not 2 <= len(specs) <= 4:
@@ -100,7 +101,6 @@ def _span(low: float, high: float) -> str:
 def bench(options: argparse.Namespace) -> int:
     """Measure the speeds of this machine."""
     from . import bench as benchmark
-    from .game import check_int
 
     runs = check_int(options.runs, "--runs", 1, 1000)
     report = benchmark.run(runs, options.seconds, lambda name: print(f"measuring: {name}", file=sys.stderr))

@@ -20,7 +20,8 @@ import numpy as np
 from . import engine
 from ._jit import njit
 from .batch import VectorEnv
-from .game import IllegalActionError, check_int
+from .checks import check_int
+from .game import IllegalActionError
 from .patterns import Pattern, patterns_in
 from .players import choose
 from .rules import Rules

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .actions import CHI_LOW, GANG, RAISE
+from .engine import DEALT
 from .hand import count
 from .patterns import patterns_in
 from .scoring import ADDED, CHI, CONCEALED, MELD_NAMES
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from .game import Game
 
 Event = dict[str, Any]
-DEALT = 16
 
 
 class Facts(NamedTuple):

@@ -15,6 +15,7 @@ from . import engine
 from ._jit import njit
 from .actions import ACTION_VERSION, NUM_ACTIONS
 from .actions import name as action_name
+from .checks import check_flag, check_int
 from .digest import digest
 from .events import events_of
 from .observe import (
@@ -60,13 +61,6 @@ class Result:
 # --- checks ----------------------------------------------------------------------------------------------------------
 
 
-def check_int(value: Any, name: str, low: int, high: int) -> int:
-    """A whole number from `low` to `high` as int; anything else raises ValueError."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
-    return int(value)
-
-
 def check_seed(seed: Any) -> int:
     """A seed as int; None takes entropy."""
     return secrets.randbits(63) if seed is None else check_int(seed, "seed", 0, MAX_SEED)
@@ -92,12 +86,6 @@ def check_rules(rules: Any) -> Rules:
     if not isinstance(rules, Rules):
         raise ValueError(f"rules must be a Rules or None, not {type(rules).__name__}")
     return rules
-
-
-def _check_flag(value: Any, name: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, not {value!r}")
-    return bool(value)
 
 
 # --- compiled entries: an array of one state in, numbers out ---------------------------------------------------------
@@ -135,17 +123,17 @@ def _play(states, action):
 
 
 @njit
-def _mask(states, seat, out):
+def mask_into(states, seat, out):
     write_mask(states[0], seat, out)
 
 
 @njit
-def _observe(states, seat, out):
+def observation_into(states, seat, out):
     write_observation(states[0], seat, out)
 
 
 @njit
-def _open_state(states, out):
+def state_into(states, out):
     write_state(states[0], out)
 
 
@@ -155,7 +143,7 @@ def _digest(states):
 
 
 @njit
-def _remaining(states):
+def tiles_remaining(states):
     return engine.remaining(states[0])
 
 
@@ -220,8 +208,8 @@ class Game:
             state.wall[:] = check_wall(wall)
         dealer = _random_dealer(self._raw) if dealer is None else check_int(dealer, "dealer", 0, n - 1)
         ladder = check_int(ladder, "ladder", 0, len(self.rules.dealer_ladder) - 1)
-        bought = _check_flag(bought, "bought")
-        flags = tuple(_check_flag(flag, "topped") for flag in topped) or (False,) * n
+        bought = check_flag(bought, "bought")
+        flags = tuple(check_flag(flag, "topped") for flag in topped) or (False,) * n
         if len(flags) != n:
             raise ValueError(f"topped must hold one flag for each of {n} seats, or none, not {len(flags)}")
         if not self.rules.stakes and (bought or any(flags)):
@@ -273,7 +261,7 @@ class Game:
     def action_mask(self) -> np.ndarray:
         """`(76,) int8`, 1 for the legal actions of the seat to act; zeros when over."""
         out = np.empty(NUM_ACTIONS, np.int8)
-        _mask(self._raw, self.current_player, out)
+        mask_into(self._raw, self.current_player, out)
         return out
 
     def step(self, action: int) -> None:
@@ -304,13 +292,13 @@ class Game:
         """What `seat` may know, `(C, 34) uint8`: see `wzmj_env.observe`."""
         seat = check_int(seat, "seat", 0, self.num_players - 1)
         out = np.empty(OBSERVATION_SIZE, np.uint8)
-        _observe(self._raw, seat, out)
+        observation_into(self._raw, seat, out)
         return out.reshape(OBSERVATION_SHAPE)
 
     def state(self) -> np.ndarray:
         """`(S, 34) uint8`: the observation of the seat to act, all hands and pending answers open; not the wall."""
         out = np.empty(STATE_SIZE, np.uint8)
-        _open_state(self._raw, out)
+        state_into(self._raw, out)
         return out.reshape(STATE_SHAPE)
 
     def events(self, seat: int) -> list[dict[str, Any]]:
@@ -330,7 +318,7 @@ class Game:
         return f"{int(_digest(self._raw)):016x}"
 
     def __str__(self) -> str:
-        return table_text(self._states[0], int(_remaining(self._raw)))
+        return table_text(self._states[0], int(tiles_remaining(self._raw)))
 
     def __repr__(self) -> str:
         return f"<Game seed={self.seed} of {self.num_players}, {len(self._actions)} actions, {self.digest()}>"
@@ -435,19 +423,10 @@ class Match:
         self.game = self._hand(None)
 
     def _hand(self, last: Result | None) -> Game:
-        number = len(self.results)
-        wall = hand_wall(self.seed, number)
-        if last is None:
-            return Game(self.rules, seed=self.seed, wall=wall)
-        return Game(
-            self.rules,
-            seed=self.seed,
-            wall=wall,
-            dealer=last.next_dealer,
-            ladder=last.next_ladder,
-            bought=last.next_bought,
-            topped=last.next_topped,
-        )
+        begin: dict[str, Any] = {}  # the first hand: a dealer from the seed, no stakes
+        if last is not None:
+            begin = {name: getattr(last, f"next_{name}") for name in ("dealer", "ladder", "bought", "topped")}
+        return Game(self.rules, seed=self.seed, wall=hand_wall(self.seed, len(self.results)), **begin)
 
     @property
     def current_player(self) -> int:

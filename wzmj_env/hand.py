@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ._jit import njit, popcount
+from .checks import check_int
 from .tables import (
     MAX_SETS,
     MAX_WILDS,
@@ -104,6 +105,18 @@ def remove_tile(held, keys, k, caishen):
 def whites(held, caishen):
     """Concealed whites that may stand for the caishen's face (R3.4): none when the caishen is white."""
     return 0 if caishen == WHITE else count(held, WHITE)
+
+
+@njit
+def reading(keys, caishen, faces):
+    """The four keys, int64, when so many of the whites stand for the face."""
+    face_suit, shift = key_index(caishen), faces * POWER[caishen]
+    return (
+        np.int64(keys[0]) + (shift if face_suit == 0 else 0),
+        np.int64(keys[1]) + (shift if face_suit == 1 else 0),
+        np.int64(keys[2]) + (shift if face_suit == 2 else 0),
+        np.int64(keys[HONOURS_KEY]) - faces * POWER[WHITE] + (shift if face_suit == HONOURS_KEY else 0),
+    )
 
 
 @njit
@@ -208,14 +221,9 @@ def _suit_waits(suit_key, first, ranks, others, full, wanted):
 def _standard_waits(keys, white_count, caishen, wilds, full):
     """Kinds whose natural tile completes sets and pair; the caishen's own bit stands for a white as the face."""
     found = NONE
-    face_suit = key_index(caishen)
     wanted = PAIR + wilds
     for faces in range(white_count + 1):
-        shift = faces * POWER[caishen]
-        m = np.int64(keys[0]) + (shift if face_suit == 0 else 0)
-        p = np.int64(keys[1]) + (shift if face_suit == 1 else 0)
-        s = np.int64(keys[2]) + (shift if face_suit == 2 else 0)
-        z = np.int64(keys[HONOURS_KEY]) - faces * POWER[WHITE] + (shift if face_suit == HONOURS_KEY else 0)
+        m, p, s, z = reading(keys, caishen, faces)
         codes_mp = join(suit_code(m), suit_code(p))
         codes_sz = join(suit_code(s), honour_code(z))
         found |= _suit_waits(m, 0, RANKS, join(suit_code(p), codes_sz), full, wanted)
@@ -257,22 +265,17 @@ def wait_set(held, keys, sets, caishen, closing):
 # --- distance --------------------------------------------------------------------------------------------------------
 
 @njit
-def _standard_need(keys, white_count, caishen, sets):
+def standard_need(keys, white_count, caishen, sets):
     """Tiles missing for the standard shape over all readings, caishen not counted."""
-    face_suit = key_index(caishen)
-    best = HAND_TILES
+    best = np.int64(HAND_TILES)
     for faces in range(white_count + 1):
-        shift = faces * POWER[caishen]
-        m = np.int64(keys[0]) + (shift if face_suit == 0 else 0)
-        p = np.int64(keys[1]) + (shift if face_suit == 1 else 0)
-        s = np.int64(keys[2]) + (shift if face_suit == 2 else 0)
-        z = np.int64(keys[HONOURS_KEY]) - faces * POWER[WHITE] + (shift if face_suit == HONOURS_KEY else 0)
+        m, p, s, z = reading(keys, caishen, faces)
         best = min(best, whole_need(joint(suit_class(m), suit_class(p)), joint(suit_class(s), honour_class(z)), sets))
     return best
 
 
 @njit
-def _pairs_need(pairs, odd):
+def pairs_need(pairs, odd):
     """Tiles missing for eight pairs and a single, caishen not counted."""
     missing = max(0, PAIRS - pairs)
     return missing + max(0, missing - odd)
@@ -285,9 +288,9 @@ def tiles_short(held, keys, sets, caishen):
     Formal: what others hold or have discarded does not count.
     """
     wilds = count(held, caishen)
-    need = _standard_need(keys, whites(held, caishen), caishen, sets) - wilds
+    need = standard_need(keys, whites(held, caishen), caishen, sets) - wilds
     if sets == MAX_SETS:
-        need = min(need, _pairs_need(natural_pairs(held, caishen), popcount(odd_kinds(held, caishen))) - wilds)
+        need = min(need, pairs_need(natural_pairs(held, caishen), popcount(odd_kinds(held, caishen))) - wilds)
     need = min(need, THREE_CAISHEN - wilds)
     tiles = popcount(held[0]) + popcount(held[1]) + popcount(held[2]) + popcount(held[3])
     return max(need, 3 * sets + 2 - tiles, 0)
@@ -333,9 +336,7 @@ def check_counts(counts: Sequence[int] | np.ndarray, name: str) -> np.ndarray:
 
 def check_kind(kind: int, name: str) -> int:
     """`kind` as an int 0–33; anything else raises ValueError."""
-    if isinstance(kind, bool) or not isinstance(kind, (int, np.integer)) or not 0 <= kind < NUM_KINDS:
-        raise ValueError(f"{name} must be a kind from 0 to {NUM_KINDS - 1}, not {kind!r}")
-    return int(kind)
+    return check_int(kind, name, 0, NUM_KINDS - 1)
 
 
 def _packed(
@@ -343,10 +344,9 @@ def _packed(
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
     """held, keys, sets, caishen of a checked hand; `sizes` are the numbers of tiles allowed beyond 3 * sets."""
     caishen = check_kind(caishen, "caishen")
-    if isinstance(num_melds, bool) or not isinstance(num_melds, (int, np.integer)) or not 0 <= num_melds <= MAX_SETS:
-        raise ValueError(f"num_melds must be 0 to {MAX_SETS}, not {num_melds!r}")
+    num_melds = check_int(num_melds, "num_melds", 0, MAX_SETS)
     counts = check_counts(concealed, "concealed")
-    sets = MAX_SETS - int(num_melds)
+    sets = MAX_SETS - num_melds
     if int(counts.sum()) - 3 * sets not in sizes:
         allowed = " or ".join(str(3 * sets + size) for size in sizes)
         raise ValueError(f"concealed holds {counts.sum()} tiles; with {num_melds} melds it must hold {allowed}")

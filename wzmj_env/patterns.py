@@ -52,7 +52,6 @@ class Pattern(IntEnum):
 
 
 SOFT_VALUE, HARD_VALUE, DOUBLE_VALUE = 1, 2, 4
-FIRST_HARD = int(Pattern.SELF_DRAW)
 QUANQIUSHEN_SET = 1 << int(Pattern.QUANQIUSHEN)
 SOFT_SET = 1 << int(Pattern.SOFT)
 
@@ -272,22 +271,22 @@ def value_and_patterns(win):
     if not is_win(win):
         return 0, 0
     double = (
-        int(is_heavenly(win)) << 0
-        | int(is_earthly(win)) << 1
-        | int(is_single_wait(win)) << 2
-        | int(is_hard_eight_pairs(win)) << 4
-        | int(is_three_caishen_complete(win)) << 5
-        | int(is_triplets(win)) << 6
+        int(is_heavenly(win)) << Pattern.HEAVENLY
+        | int(is_earthly(win)) << Pattern.EARTHLY
+        | int(is_single_wait(win)) << Pattern.SINGLE_WAIT
+        | int(is_hard_eight_pairs(win)) << Pattern.HARD_EIGHT_PAIRS
+        | int(is_three_caishen_complete(win)) << Pattern.THREE_CAISHEN_COMPLETE
+        | int(is_triplets(win)) << Pattern.ALL_TRIPLETS
     )
     if double:
         return DOUBLE_VALUE, double
     hard = (
-        int(is_self_draw(win)) << 7
-        | int(is_no_caishen(win)) << 8
-        | int(is_caishen_home(win)) << 9
-        | int(is_rob_gang(win)) << 10
-        | int(is_soft_eight_pairs(win)) << 11
-        | int(is_three_caishen(win)) << 12
+        int(is_self_draw(win)) << Pattern.SELF_DRAW
+        | int(is_no_caishen(win)) << Pattern.NO_CAISHEN
+        | int(is_caishen_home(win)) << Pattern.CAISHEN_HOME
+        | int(is_rob_gang(win)) << Pattern.ROB_GANG
+        | int(is_soft_eight_pairs(win)) << Pattern.SOFT_EIGHT_PAIRS
+        | int(is_three_caishen(win)) << Pattern.THREE_CAISHEN
     )
     if hard:
         return HARD_VALUE, hard

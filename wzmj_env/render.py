@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from . import tiles
-from .actions import CHI_LOW
-from .actions import name as action_name
 from .hand import count
 from .patterns import patterns_in
 from .scoring import CHI, CONCEALED, MELD_NAMES, PENG
-from .state import CLAIM, LYING, NOTHING, OVER, PHASES, ROB, SEAT_UNIT, STAKES_ASKED, TAKEN_AS, TURN
-from .tiles import NUM_KINDS, NUM_TILES, WHITE
+from .state import CLAIM, LYING, NOTHING, OVER, PHASES, ROB, SEAT_UNIT, STAKES_ASKED, TURN
+from .tiles import NUM_KINDS, WHITE
 
 HIDDEN = "?"
 
@@ -80,11 +78,3 @@ def _result_text(s: np.record) -> str:
     names = " ".join(pattern.name for pattern in patterns_in(s.patterns))
     source = f" from seat {s.loser}" if s.loser != NOTHING else ""
     return f"seat {s.winner} wins {s.value}x{source}: {names} | {payments}"
-
-
-def fate_text(fate: int) -> str:
-    """What a discard was taken for, in words; empty when it lies."""
-    return "" if fate == LYING else action_name(CHI_LOW + fate - TAKEN_AS)
-
-
-assert NUM_TILES < 256  # places in the wall and among the discards fit a byte

@@ -26,8 +26,8 @@ import numpy as np
 
 from ._jit import njit, popcount
 from .actions import CHI_LOW, DISCARD, GANG, GANG_CLAIM, HU, PASS, PENG, RAISE
-from .engine import GAMMA, TURNED_UP, legal_discards, lone_winds, mix, scaled
-from .events import DEALT, Event
+from .engine import DEALT, GAMMA, TURNED_UP, legal_discards, lone_winds, mix, scaled
+from .events import Event
 from .hand import NONE, ONE, add_tile, bit, closing_bits, contains, count, is_caishen_ma, remove_tile, tiles_short, whites
 from .rules import Rules
 from .state import CLAIM, NOTHING, ROB, plain

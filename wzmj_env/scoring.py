@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._jit import njit
+from .checks import check_flag
 from .hand import HAND_TILES, check_counts, check_kind, pack
 from .patterns import DOUBLE_VALUE, Pattern, patterns_in, value_and_patterns, win_facts
 from .tables import MAX_SETS, MAX_WILDS
@@ -65,12 +66,6 @@ def caishen_amount(value, unit, bonus, bonus_double):
 # --- one hand's value ------------------------------------------------------------------------------------------------
 
 
-def _check_flag(value: bool, name: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, not {value!r}")
-    return bool(value)
-
-
 def _check_melds(melds: Sequence[tuple[str, int]], caishen: int) -> tuple[np.ndarray, bool]:
     """Tiles in the melds, `(34,) int64`, whites standing for the face counted as whites; and whether one is a chi."""
     used = np.zeros(NUM_KINDS, np.int64)
@@ -125,7 +120,7 @@ def evaluate(
     used, has_chi = _check_melds(melds, caishen)
     flags = {"self_draw": self_draw, "rob": rob, "heavenly": heavenly, "earthly": earthly,
              "caishen_ma": caishen_ma, "white_home_face": white_home_face}  # fmt: skip
-    flags = {name: _check_flag(value, name) for name, value in flags.items()}
+    flags = {name: check_flag(value, name) for name, value in flags.items()}
     if flags["self_draw"] and flags["rob"]:
         raise ValueError("self_draw and rob cannot both be: a robbed tile is another player's")
     if flags["heavenly"] and (not flags["self_draw"] or len(melds) or flags["earthly"]):

@@ -25,7 +25,6 @@ from .hand import (
     HONOURS_KEY,
     NONE,
     ONE,
-    PAIRS,
     POWER,
     THREE_CAISHEN,
     WHITE_BIT,
@@ -37,10 +36,12 @@ from .hand import (
     improving_set,
     is_caishen_ma,
     is_standard,
-    key_index,
     natural_pairs,
     odd_kinds,
+    pairs_need,
+    reading,
     remove_tile,
+    standard_need,
     tiles_short,
     wait_set,
     whites,
@@ -144,7 +145,7 @@ def _forced_winds(s, p):
 
 @njit
 def _kept(s, p):
-    """The keys of what is left of a hand without its lone winds, and its whites."""
+    """The four keys of what is left of a hand without its lone winds, and its whites."""
     keys = s.keys[p]
     honours, white_count = np.int64(keys[HONOURS_KEY]), whites(s.held[p], s.caishen)
     forced = _forced_winds(s, p)
@@ -153,42 +154,18 @@ def _kept(s, p):
     while forced != NONE:
         honours -= POWER[trailing_zeros(forced)]
         forced &= forced - ONE
-    return np.int64(keys[0]), np.int64(keys[1]), np.int64(keys[2]), honours, white_count
+    return (np.int64(keys[0]), np.int64(keys[1]), np.int64(keys[2]), honours), white_count
 
 
 @njit
-def _reading(kept, caishen, faces):
-    """The four keys when so many whites stand for the face."""
-    m, p, s, z, _ = kept
-    index, shift = key_index(caishen), faces * POWER[caishen]
-    return (
-        m + (shift if index == 0 else 0),
-        p + (shift if index == 1 else 0),
-        s + (shift if index == 2 else 0),
-        z - faces * POWER[WHITE] + (shift if index == HONOURS_KEY else 0),
-    )
-
-
-@njit
-def _need(kept, caishen, sets):
-    """Tiles missing for the standard shape, caishen not counted."""
-    best = np.int64(HAND_TILES)
-    for faces in range(kept[4] + 1):
-        m, p, s, z = _reading(kept, caishen, faces)
-        best = min(best, whole_need(joint(suit_class(m), suit_class(p)), joint(suit_class(s), honour_class(z)), sets))
-    return best
-
-
-@njit
-def _accepted(held, kept, caishen, sets, need, live):
+def _accepted(held, keys, white_count, caishen, sets, need, live):
     """The live kinds that lower the need."""
-    white_count = kept[4]
     asked = live & ~held[3] & ~bit(caishen)
     if contains(live, WHITE) and white_count < COPIES and caishen != WHITE:
         asked |= bit(caishen)  # in the keys: a white as the face
     found = NONE
     for faces in range(white_count + 1):
-        m, p, s, z = _reading(kept, caishen, faces)
+        m, p, s, z = reading(keys, caishen, faces)
         of_m, of_p, of_s, of_z = suit_class(m), suit_class(p), suit_class(s), honour_class(z)
         of_mp, of_sz = joint(of_m, of_p), joint(of_s, of_z)
         if whole_need(of_mp, of_sz, sets) != need:
@@ -215,7 +192,8 @@ def _accepted(held, kept, caishen, sets, need, live):
 @njit
 def _reach(s, p, sets):
     """How far the best discard is short of the standard shape."""
-    need = _need(_kept(s, p), np.int64(s.caishen), sets) - count(s.held[p], s.caishen)
+    kept, white_count = _kept(s, p)
+    need = standard_need(kept, white_count, np.int64(s.caishen), sets) - count(s.held[p], s.caishen)
     return max(need, 1)
 
 
@@ -301,14 +279,13 @@ def worth(s, p, sets, chis, view, limit):
     others = s.num_players - 1
     wilds = count(held, caishen)
     forced = _forced_winds(s, p)
-    kept = _kept(s, p)
-    need = _need(kept, caishen, sets)
+    kept, white_count = _kept(s, p)
+    need = standard_need(kept, white_count, caishen, sets)
     short = max(need - wilds, 1)
     odd = odd_kinds(held, caishen)
     short_of_pairs = np.int64(HAND_TILES)
     if sets == MAX_SETS:
-        missing = np.int64(PAIRS - natural_pairs(held, caishen))
-        short_of_pairs = missing + max(np.int64(0), missing - popcount(odd)) - wilds
+        short_of_pairs = pairs_need(natural_pairs(held, caishen), popcount(odd)) - wilds
     if short <= 2 + (forced != NONE) or short_of_pairs <= 1 or wilds >= THREE_CAISHEN:
         closing = closing_bits(s.keys[p], whites(held, caishen), caishen)
         if is_standard(closing, wilds + 1) or short_of_pairs <= 1 or wilds >= THREE_CAISHEN:
@@ -319,7 +296,7 @@ def worth(s, p, sets, chis, view, limit):
     if short > limit:
         best *= view.later
     else:
-        accepted = _accepted(held, kept, caishen, sets, need, live[0])
+        accepted = _accepted(held, kept, white_count, caishen, sets, need, live[0])
         pengs = accepted & held[1] & ~bit(caishen)
         chi_kinds = accepted & runs_wanted(held, caishen) & ~pengs
         width = _tiles_of(view, accepted)

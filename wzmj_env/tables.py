@@ -18,13 +18,11 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from ._jit import cache_dir, njit
+from ._jit import cache_dir, njit, write_atomically
 from ._lookup import lookup
 from .tiles import NUM_HONOURS, RANKS
 
@@ -216,21 +214,6 @@ def _from_bytes(data: bytes) -> dict[str, np.ndarray] | None:
         return {name: archive[name] for name in _NAMES} if set(archive.files) == set(_NAMES) else None
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write `path` so that it is there whole or not at all, whoever else writes it at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def load(folder: Path | None) -> dict[str, np.ndarray]:
     """The tables from `folder`; built, and kept there if it can be written, when missing, old or damaged."""
     path = folder / f"tables-v{TABLE_VERSION}.bin" if folder else None
@@ -244,7 +227,7 @@ def load(folder: Path | None) -> dict[str, np.ndarray]:
     tables = build()
     if path:
         try:
-            _write_whole(path, _to_bytes(tables))
+            write_atomically(path, _to_bytes(tables))
         except OSError:
             pass  # a read-only place: the tables are built anew by each process
     return tables

@@ -49,11 +49,6 @@ NAMES_EN = tuple(f"{d} of {suit}" for suit in _SUITS_EN for d in _DIGITS_EN) + (
 )
 
 
-def is_suited(kind: int) -> bool:
-    """Whether the kind is a character, dot or bamboo, so that it can stand in a run."""
-    return kind < HONOURS
-
-
 def rank(kind: int) -> int:
     """The number in the notation: 1 to 9 in a suit, 1 to 7 among the honours."""
     return _checked_kind(kind) % RANKS + 1  # the honours begin at a multiple of nine too
