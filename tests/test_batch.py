@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from wzmj_env import Game, IllegalActionError, Match, Rules, VectorEnv
+from wzmj_env.batch import WORTH_A_THREAD
 
 STEPS = 400
 NO_STAKES = Rules(stakes=False)
@@ -25,7 +26,7 @@ def play(env, steps=STEPS):
 @pytest.mark.parametrize("options", [{}, {"carry": True}, {"skip_forced": True}, {"carry": True, "skip_forced": True}])
 def test_game_i_is_the_same_at_any_batch_size_and_number_of_threads(options):
     alone = play(VectorEnv(1, seed=9, **options), 200)
-    for size, threads in ((64, 1), (64, 2), (1024, 2), (1024, 3)):
+    for size, threads in ((64, 1), (64, 2), (1024, 2), (1024, 3), (2 * WORTH_A_THREAD, 2)):
         many = play(VectorEnv(size, seed=9, num_threads=threads, **options), 200)
         if size == 64 and threads == 1:
             first = many
@@ -219,6 +220,7 @@ def test_any_integer_array_is_taken(dtype):
     [
         {"num_envs": 0}, {"num_envs": 2.0}, {"num_envs": True}, {"seed": -1}, {"seed": 2**64}, {"seed": "1"},
         {"num_threads": 0}, {"rules": {"num_players": 4}}, {"games": [1]}, {"games": [-1, 2]}, {"games": [0.5, 1.0]},
+        {"observe": "planes"}, {"observe": 1}, {"observe": None}, {"dtype": np.float64}, {"dtype": "uint"}, {"dtype": []},
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_refused(arguments):
@@ -237,3 +239,25 @@ def test_seeds_of_any_size():
     assert VectorEnv(1, seed=2**64 - 1).seed == 2**64 - 1
     entropy = VectorEnv(1, seed=None)
     assert np.array_equal(VectorEnv(1, seed=entropy.seed).states.wall, entropy.states.wall)
+
+
+@pytest.mark.parametrize("observe", [True, "counts"])
+def test_floats_are_the_same_numbers(observe):
+    floats = VectorEnv(32, seed=5, observe=observe, state=True, dtype=np.float32)
+    small = VectorEnv(32, seed=5, observe=observe, state=True)
+    for _ in range(300):
+        for env in (floats, small):
+            env.step(env.sample_actions())
+        for name in ("observation", "state"):
+            assert getattr(floats, name).dtype == np.float32
+            assert np.array_equal(getattr(floats, name), getattr(small, name)), name
+
+
+def test_a_step_makes_no_new_buffers():
+    env = VectorEnv(8, seed=1, state=True)
+    names = ("observation", "state", "action_mask", "current_player", "rewards", "terminated", "final_states")
+    before = {name: getattr(env, name) for name in names}
+    env.step(env.sample_actions())
+    env.reset()
+    assert all(getattr(env, name) is before[name] for name in names)
+    assert env.sample_actions() is env.sample_actions()
