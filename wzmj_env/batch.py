@@ -36,7 +36,7 @@ from .rules import Rules
 from .state import NOTHING, STATE, new_states, plain
 
 CARRY, SKIP_FORCED, OBSERVE, OPEN_STATE, COUNTS = 1, 2, 4, 8, 16
-WORTH_A_THREAD = 2048  # games: fewer are looked through before a thread has woken up
+WORTH_A_THREAD = 8192  # games: fewer are looked through before a thread has woken up
 DTYPES = (np.uint8, np.float32, np.dtype(np.uint8), np.dtype(np.float32))
 VALUES = (0, 1, 2, 4)  # of a hand: drawn, soft, hard, double
 DECISIONS, FORCED, HANDS, BY_VALUE = 0, 1, 2, 3  # places in the counters of a rollout
