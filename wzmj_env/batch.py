@@ -41,21 +41,24 @@ DTYPES = (np.uint8, np.float32, np.dtype(np.uint8), np.dtype(np.float32))
 VALUES = (0, 1, 2, 4)  # of a hand: drawn, soft, hard, double
 DECISIONS, FORCED, HANDS, BY_VALUE = 0, 1, 2, 3  # places in the counters of a rollout
 NUM_COUNTERS = BY_VALUE + len(VALUES)
+GIVEN = -1  # in place of a policy: the actions given
 
 
 # --- one game --------------------------------------------------------------------------------------------------------
 
 
+# Compiled functions below take whole arrays and the game's number: a view of a row would be counted in and out.
+
+
 @njit
-def _settle(s, final, rewards, options):
-    """If the hand is over: keep it, add its payments in units, start the next. Tells whether it was."""
-    if s.player != NOTHING:
-        return False
+def _settle(s, i, finals, rewards, options, counters):
+    """The hand is over: keep it, add its payments in units, start the next."""
     for p in range(s.num_players):
-        rewards[p] += s.payments[p] / s.unit
-    final[0] = s
+        rewards[i, p] += s.payments[p] / s.unit
+    finals[i] = s
+    counters[HANDS] += 1
+    counters[BY_VALUE + (3 if s.value == 4 else s.value)] += 1
     engine.begin_next_hand(s, options & CARRY != 0)
-    return True
 
 
 @njit
@@ -68,40 +71,21 @@ def _forced_action(s):
 
 
 @njit
-def _play_forced(s, final, rewards, options, counters):
+def _play_forced(s, i, finals, rewards, options, counters):
     """Play decisions with one legal action until there is a choice. Tells whether a hand was settled."""
     settled = False
     action = _forced_action(s)
     while action >= 0:
         engine.step(s, action)
         counters[FORCED] += 1
-        if _settle(s, final, rewards, options):
+        if s.player == NOTHING:
+            _settle(s, i, finals, rewards, options, counters)
             settled = True
-            _count(final[0], counters)
         action = _forced_action(s)
     return settled
 
 
-@njit
-def _count(s, counters):
-    counters[HANDS] += 1
-    counters[BY_VALUE + (3 if s.value == 4 else s.value)] += 1
-
-
-@njit
-def _play(s, action, final, rewards, options, counters):
-    """One decision and all that follows of itself. Tells whether a hand was settled."""
-    engine.step(s, action)
-    counters[DECISIONS] += 1
-    settled = _settle(s, final, rewards, options)
-    if settled:
-        _count(final[0], counters)
-    if options & SKIP_FORCED:
-        settled |= _play_forced(s, final, rewards, options, counters)
-    return settled
-
-
-@njit
+@njit(inline="always")  # a call with so many arrays costs as much as the masks
 def _show(s, i, options, player, mask, observation, state):
     player[i] = s.player
     write_legal(s, mask[i])
@@ -125,7 +109,7 @@ def _reset_slice(states, finals, rewards, terminated, player, mask, observation,
         terminated[i] = False
         engine.begin_next_hand(s, options & CARRY != 0)
         if options & SKIP_FORCED:
-            _play_forced(s, finals[i : i + 1], rewards[i], options, counters)
+            _play_forced(s, i, finals, rewards, options, counters)
             rewards[i] = 0
         _show(s, i, options, player, mask, observation, state)
 
@@ -137,27 +121,25 @@ def _show_slice(states, finals, rewards, terminated, player, mask, observation, 
 
 
 @njit
-def _step_slice(
-    states, finals, rewards, terminated, player, mask, observation, state, options, first, last, actions, counters
+def _play_slice(
+    states, finals, rewards, terminated, player, mask, observation, state, options, first, last, steps, policy, actions, counters
 ):
-    for i in range(first, last):
-        s = states[i]
-        rewards[i] = 0
-        terminated[i] = _play(s, actions[i], finals[i : i + 1], rewards[i], options, counters)
-        _show(s, i, options, player, mask, observation, state)
-
-
-@njit
-def _rollout_slice(
-    states, finals, rewards, terminated, player, mask, observation, state, options, first, last, steps, policy, counters
-):
+    """`steps` decisions in every game and all that follows of itself: those of a built-in policy, or the GIVEN actions."""
     for i in range(first, last):
         s = states[i]
         for _ in range(steps):
-            action = choose(s, policy)
-            rewards[i] = 0
-            terminated[i] = _play(s, action, finals[i : i + 1], rewards[i], options, counters)
+            action = np.int64(actions[i]) if policy == GIVEN else choose(s, policy)
+            for p in range(s.num_players):
+                rewards[i, p] = 0
+            engine.step(s, action)
+            settled = s.player == NOTHING
+            if settled:
+                _settle(s, i, finals, rewards, options, counters)
+            if options & SKIP_FORCED:
+                settled |= _play_forced(s, i, finals, rewards, options, counters)
+            terminated[i] = settled
             _show(s, i, options, player, mask, observation, state)
+    counters[DECISIONS] += (last - first) * steps
 
 
 @njit
@@ -329,7 +311,7 @@ class VectorEnv:
                 f"action {given[illegal]} is illegal in game {illegal} for seat {self.current_player[illegal]};"
                 f" legal are {legal}. No game has moved."
             )
-        self._on_slices(_step_slice, self._actions, counted=True)
+        self._on_slices(_play_slice, 1, GIVEN, self._actions, counted=True)
 
     def sample_actions(self) -> np.ndarray:
         """Random legal actions, `(N,) int64`, each as likely as another, in a buffer that the next call rewrites.
@@ -348,7 +330,7 @@ class VectorEnv:
         if policy not in POLICIES:
             raise ValueError(f"policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         self._counters[:] = 0
-        self._on_slices(_rollout_slice, steps, POLICIES[policy], counted=True)
+        self._on_slices(_play_slice, steps, POLICIES[policy], self._actions, counted=True)
         total = self._counters.sum(axis=0)
         return Rollout(
             decisions=int(total[DECISIONS]),
