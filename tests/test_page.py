@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from itertools import islice
+from collections import Counter
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 from wzmj_env import Game, Match, Rules, actions, cli, page, svg
 from wzmj_env.record import Record, Recorder
 
-from test_record import DUEL, first_action, names, recorded, traces
+from test_record import DATA, DUEL, first_action, names, recorded, traces
 from test_svg import SVG
 
 HOSTILE = [
@@ -101,8 +101,8 @@ DRAWN = """([hand, place, seat]) => {
 }"""
 
 
-def assert_same_scenes(tab, hands, players):
-    for seat in (None, 0, players - 1):
+def assert_same_scenes(tab, hands, seats):
+    for seat in seats:
         told = tab.evaluate(SCENES, seat)
         for hand, frames in zip(hands, told, strict=True):
             expected = [plain(game.scene(seat)) for game in hand.positions()]
@@ -118,25 +118,33 @@ def test_scenes_are_those_of_python_in_matches(tab, tmp_path):
 
     for rules in (Rules(), DUEL, Rules(num_players=3, stakes=False)):
         path = recorded(tmp_path / f"{rules.num_players}.jsonl", Match(rules, hands=3, seed=5), claims_first)
-        assert_same_scenes(page_of(tab, path), list(Record(path)), rules.num_players)
+        assert_same_scenes(page_of(tab, path), list(Record(path)), (None, 0, rules.num_players - 1))
+
+
+def rare_games():
+    """Games of the referee, some for everything that is known to happen in them."""
+    seen = Counter()
+    with gzip.open(DATA / "traces.jsonl.gz", "rt") as lines:
+        for row, (game, played) in zip(map(json.loads, lines), traces(), strict=True):
+            if any(seen[what] < 1 for what in row["cov"]):
+                seen.update(row["cov"])
+                yield game, played
+    assert {"robbed", "white_claimed_by_chi", "white_used_in_chi", "won_caishen", "quan_spoiled"} <= seen.keys()
 
 
 def test_scenes_are_those_of_python_in_rare_hands(tab, tmp_path):
-    """Robbed gangs, quanqiushen, whites in chis and whatever else the referee's games hold."""
-    for players in (2, 4):
-        path = tmp_path / f"{players}.jsonl"
-        chosen = (row for i, row in enumerate(traces()) if row[0].num_players == players and i % 9 == 0)
-        kept = list(islice(chosen, 16))
-        rules = kept[0][0].rules
-        with Recorder(path, rules, names(rules)) as recorder:
-            for game, played in kept:
-                if game.rules == rules:
-                    for action in played:
-                        game.step(action)
-                    recorder.begin(game)
-        hands = list(Record(path))
-        assert len(hands) > 2
-        assert_same_scenes(page_of(tab, path), hands, players)
+    (tmp_path / "page.html").write_text(page.replay_page())
+    tab.goto(f"file://{tmp_path}/page.html")
+    kept = 0
+    for kept, (game, played) in enumerate(rare_games(), 1):
+        for action in played:
+            game.step(action)
+        path = tmp_path / f"{kept}.jsonl"
+        with Recorder(path, game.rules, names(game.rules)) as recorder:
+            recorder.begin(game)
+        tab.evaluate("text => open(text)", path.read_text())
+        assert_same_scenes(tab, list(Record(path)), (None, kept % game.num_players))
+    assert kept > 10
 
 
 def test_drawings_are_those_of_python(tab, tmp_path):
