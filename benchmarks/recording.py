@@ -9,20 +9,26 @@ import time
 from pathlib import Path
 
 from wzmj_env import Match, Rules
+from wzmj_env._jit import njit
+from wzmj_env.players import POLICIES, choose
 from wzmj_env.record import Record, Recorder
-from wzmj_env.specs import BuiltIn
 
 RULES = Rules()
+RULE = POLICIES["rule"]
+
+
+@njit
+def rule_choice(states):
+    return choose(states[0], RULE)
 
 
 def play(path: Path, hands: int) -> None:
-    """A match of rule players, each asked through its observation."""
-    player, match = BuiltIn("rule", RULES), Match(RULES, hands=hands, seed=1)
+    """A match of rule players."""
+    match = Match(RULES, hands=hands, seed=1)
     with Recorder(path, RULES, ["a", "b", "c", "d"]) as recorder:
         recorder.begin(match)
         while not match.done:
-            seat = match.current_player
-            recorder.step(int(player.act(match.observe(seat)[None], match.action_mask()[None])[0]))
+            recorder.step(rule_choice(match.game._raw))
 
 
 def read(path: Path) -> int:
