@@ -33,7 +33,7 @@ def test_answers_are_legal_in_every_phase(players, spec):
 
 def test_a_choice_is_a_function_of_observation_and_seed():
     observations, masks = decisions(NO_STAKES)
-    agent, order = make("16"), np.random.default_rng(0).permutation(40)
+    agent, order = SearchAgent(16, ahead=0.0), np.random.default_rng(0).permutation(40)
     agent.reset(5)
     together = agent.act(observations, masks)
     assert np.array_equal(agent.act(observations[order], masks[order]), together[order])
