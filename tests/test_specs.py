@@ -10,9 +10,10 @@ import pytest
 
 from wzmj_env import Rules, VectorEnv
 from wzmj_env._jit import njit
+from wzmj_env.imagine import read_view
 from wzmj_env.observe import OBSERVATION_SIZE, PLANE, SEAT_COLUMN, write_observation
 from wzmj_env.players import POLICIES, choose
-from wzmj_env.specs import CLONE, BuiltIn, make_agent, read_view
+from wzmj_env.specs import CLONE, BuiltIn, make_agent
 from wzmj_env.state import PHASES, new_states
 
 
@@ -70,7 +71,7 @@ def test_a_wrong_spec_is_named_in_one_clear_error(spec, what):
 
 
 def test_what_is_allowed_is_said():
-    with pytest.raises(ValueError, match=r"allowed are random.*ppo:PATH.*module:factory"):
+    with pytest.raises(ValueError, match=r"allowed are random.*search:WORLDS.*ppo:PATH.*module:factory"):
         make_agent("rulle")
 
 

@@ -8,8 +8,8 @@ seating), for others one of (seed, chunk of deals, agent). The number of workers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from multiprocessing import get_context
@@ -80,8 +80,31 @@ def play(
     With `workers`, chunks of deals are played beside each other: in threads when all agents are built in, else in
     processes, each of which makes the agents from their specs. An agent itself may stand for a spec with one worker.
     """
+    parts = []
+    for part in play_chunks(specs, seating, cut(first, last), seed=seed, rules=rules, workers=workers):
+        parts.append(part)
+        if progress is not None:
+            progress(len(part))
+    return np.concatenate(parts)
+
+
+def cut(first: int, last: int) -> list[tuple[int, int]]:
+    """Deals first .. last - 1 in chunks, each a first deal and the one after its last."""
+    return [(at, min(at + CHUNK, last)) for at in range(first, last, CHUNK)]
+
+
+def play_chunks(
+    specs: Sequence[str | Agent],
+    seating: np.ndarray,
+    chunks: Sequence[tuple[int, int]],
+    *,
+    seed: int = 0,
+    rules: Rules | None = None,
+    workers: int = 1,
+) -> Generator[np.ndarray, None, None]:
+    """As `play`, the hands of one chunk after the other, each as soon as it and all before it are done. What is not yet
+    played when the iterator is closed is left."""
     rules = rules or Rules(stakes=False)
-    chunks = [(at, min(at + CHUNK, last)) for at in range(first, last, CHUNK)]
     agents = [make_agent(spec) if isinstance(spec, str) else spec for spec in specs]
     if all(isinstance(agent, BuiltIn) for agent in agents):
         executor: Executor = ThreadPoolExecutor(workers)
@@ -90,30 +113,18 @@ def play(
             raise ValueError("more workers than one need specs: an agent itself stays in its process")
         executor = ProcessPoolExecutor(workers, get_context("spawn"), _make_agents, tuple(map(str, specs)))
     else:
-        return _gathered((play_chunk(agents, seating, *chunk, seed, rules) for chunk in chunks), progress)
-    with executor:
+        for chunk in chunks:
+            yield play_chunk(agents, seating, *chunk, seed, rules)
+        return
+    try:
         if isinstance(executor, ThreadPoolExecutor):
             futures = [executor.submit(play_chunk, agents, seating, *chunk, seed, rules) for chunk in chunks]
         else:
             futures = [executor.submit(_play_chunk_there, seating, *chunk, seed, rules) for chunk in chunks]
-        try:
-            return _gathered(_results(futures), progress)
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _results(futures: list[Future[np.ndarray]]) -> Iterator[np.ndarray]:
-    return (future.result() for future in futures)
-
-
-def _gathered(parts: Iterator[np.ndarray], progress: Progress | None) -> np.ndarray:
-    hands = []
-    for part in parts:
-        hands.append(part)
-        if progress is not None:
-            progress(len(part))
-    return np.concatenate(hands)
+        for future in futures:
+            yield future.result()
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 _agents: list[Agent] = []  # of a worker process
@@ -262,6 +273,7 @@ class Profile:
     won: int
     own_draw: int  # of those won, without another's tile
     deal_in: int  # another won on its tile
+    discards: float  # mean in the hands it won, its speed of winning; 0 without a win
     by_value: dict[int, int]
     by_pattern: dict[str, int]
 
@@ -287,10 +299,13 @@ class Comparison:
     drawn: int
     discards: float  # mean a hand
     profiles: dict[str, Profile]  # "a" and "b"
+    until: float | None = None  # played until the interval was that wide: for exploring, so there is no verdict
 
     @property
     def verdict(self) -> str:
-        """"above", "below", or "undecided" when the interval holds 0."""
+        """"above", "below", "undecided" when the interval holds 0, or "exploring" when what was found told when to stop."""
+        if self.until is not None:
+            return "exploring"
         return "above" if self.low > 0 else "below" if self.high < 0 else "undecided"
 
     def to_dict(self) -> dict[str, Any]:
@@ -323,6 +338,7 @@ def profile(hands: np.ndarray, seating: np.ndarray, agent: int) -> Profile:
         won=len(won),
         own_draw=int((won["loser"] == NOTHING).sum()),
         deal_in=int(((loser != NOTHING) & (seating[r, loser] == agent)).sum()),
+        discards=float(won["discards"].mean()) if len(won) else 0.0,
         by_value=dict(zip(values.tolist(), counts.tolist(), strict=True)),
         by_pattern={name: n for name, n in by_pattern.items() if n},
     )
@@ -340,25 +356,39 @@ def compare(
     progress: Progress | None = None,
 ) -> Comparison:
     """Play agent `a` against `b` over deals 0 .. deals - 1 of a seed and say how they did. ValueError on bad input."""
-    rules = rules or Rules(stakes=False, num_players=sum(FORMATS.get(format, (4,))))
-    seating = seatings(format, rules.num_players)
+    rules, seating = table_for(format, rules)
     check_int(deals, "deals", 2, MAX_DEALS)
     check_int(workers, "workers", 1, 1024)
     hands = play([a, b], seating, 0, deals, seed=seed, rules=rules, workers=workers, progress=progress)
+    return summarise(a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name, format, hands, seed, rules)
+
+
+def table_for(format: str, rules: Rules | None) -> tuple[Rules, np.ndarray]:
+    """The rules, by default the usual ones with stakes off, and the seatings of a format."""
+    rules = rules or Rules(stakes=False, num_players=sum(FORMATS.get(format, (4,))))
+    return rules, seatings(format, rules.num_players)
+
+
+def summarise(
+    a: str, b: str, format: str, hands: np.ndarray, seed: int, rules: Rules, until: float | None = None
+) -> Comparison:
+    """What the hands of all deals, `(D, R) HAND`, say of `a` against `b`."""
+    seating = seatings(format, rules.num_players)
     means = deal_means(hands, seating, 0)
     low, high = interval(means)
     return Comparison(
-        a=a if isinstance(a, str) else a.name,
-        b=b if isinstance(b, str) else b.name,
+        a=a,
+        b=b,
         format=format,
         seed=seed,
         rules=rules.to_dict(),
         mean=float(means.mean()),
         low=low,
         high=high,
-        deals=deals,
+        deals=len(hands),
         hands=hands.size,
         drawn=int((hands["winner"] == NOTHING).sum()),
         discards=float(hands["discards"].mean()),
         profiles={name: profile(hands, seating, agent) for agent, name in enumerate("ab")},
+        until=until,
     )

@@ -16,32 +16,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import engine
 from ._jit import njit
-from .actions import NUM_ACTIONS
-from .hand import NONE, ONE, WHITE_BIT, add_tile, bit, remove_tile
-from .observe import OBSERVATION_SIZE, PLANE, SEAT_COLUMN, TABLE_COLUMN
+from .imagine import read_view
+from .observe import OBSERVATION_SIZE
 from .players import POLICIES, choose
 from .rules import Rules
-from .scoring import MELD_NAMES, PENG
-from .state import (
-    CLAIM,
-    MAX_SEATS,
-    NO_DISCARD,
-    NOTHING,
-    OVER,
-    SEAT_UNIT,
-    STAKES_ASKED,
-    TURN,
-    WHITE_IS_WIND,
-    new_states,
-)
-from .tiles import COPIES, HONOURS, NUM_KINDS
+from .state import new_states
 
 CLONE = Path(__file__).resolve().parent.parent  # holds agents/ where this package lies in its repository
 FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 ALLOWED = (
-    f"allowed are {', '.join(POLICIES)}, ppo:PATH (a run's folder or weights of train.ppo)"
+    f"allowed are {', '.join(POLICIES)}, search:WORLDS or search:50ms (a decision), ppo:PATH (a run's folder or weights of"
+    " train.ppo)"
     " and module:factory?key=value&key=value"
 )
 
@@ -89,6 +75,8 @@ def make_agent(spec: str) -> Agent:
     try:
         if target.startswith("ppo:"):
             agent = _from_clone("agents.ppo").load(target.removeprefix("ppo:"), **_arguments(query))
+        elif target.startswith("search:"):
+            agent = _from_clone("agents.search").make(target.removeprefix("search:"), **_arguments(query))
         elif FACTORY.fullmatch(target):
             module, factory = target.split(":")
             agent = _made_by(module, factory, _arguments(query))
@@ -139,123 +127,8 @@ def _made_by(module: str, factory: str, arguments: dict[str, Any]) -> Any:
     return make(**arguments)
 
 
-# --- a state out of an observation -----------------------------------------------------------------------------------
-
-_AT = {name: first * NUM_KINDS for name, first in PLANE.items()}  # places in the flat observation
-_HAND, _CAISHEN, _MELDS = _AT["HAND"], _AT["CAISHEN"], _AT["CHI"]
-_ORDER, _SEAT_OF, _FATE = _AT["DISCARD_ORDER"], _AT["DISCARD_SEAT"], _AT["DISCARD_FATE"]
-_QUESTION, _DRAWN, _SHOWN, _BARRED = _AT["QUESTION"], _AT["DRAWN"], _AT["SHOWN_WINDS"], _AT["BARRED"]
-_TABLE, _SEAT = _AT["TABLE"], _AT["SEAT"]
-_NUM_PLAYERS, _REMAINING, _LADDER, _BOUGHT, _NUM_DISCARDS, _GANGS = (
-    _TABLE + TABLE_COLUMN[name] for name in ("NUM_PLAYERS", "REMAINING", "LADDER", "BOUGHT", "DISCARDS", "GANGS")
-)
-_DEALER, _DRAWS, _TOPPED = (SEAT_COLUMN[name] for name in ("DEALER", "DRAWS", "TOPPED"))
-_NUM_MELD_NAMES = len(MELD_NAMES)
-
-
 @njit
 def _act_on_views(known, observations, masks, policy, actions):
     for i in range(len(masks)):
         read_view(observations[i], masks[i], known[0])
         actions[i] = choose(known[0], policy)
-
-
-@njit
-def _kind_in(planes, first):
-    """The kind marked in a plane of one tile at most, NOTHING when there is none."""
-    for k in range(NUM_KINDS):
-        if planes[first + k]:
-            return k
-    return NOTHING
-
-
-@njit
-def _kinds_in(planes, first):
-    kinds = NONE
-    for k in range(NUM_KINDS):
-        if planes[first + k]:
-            kinds |= bit(k)
-    return kinds
-
-
-@njit
-def read_view(planes, mask, s):
-    """Make `s` the state as the seat to act knows it, from `(OBSERVATION_SIZE,) uint8` and `(76,) int8`.
-
-    That seat is seat 0. What others conceal is left empty, the wall too. The fields of the Rules stay as they are.
-    """
-    s.num_players = planes[_NUM_PLAYERS]
-    s.phase = OVER
-    for phase in range(STAKES_ASKED, OVER):
-        if planes[_TABLE + phase]:
-            s.phase = phase
-    s.player = 0
-    s.ladder, s.bought, s.gangs = planes[_LADDER], planes[_BOUGHT], planes[_GANGS]
-    s.front, s.back = 0, planes[_REMAINING] - 2  # as `engine.remaining` counts
-    s.caishen = _kind_in(planes, _CAISHEN)
-    s.shown = _kinds_in(planes, _SHOWN)
-    s.winds = NONE
-    if s.caishen != NOTHING:
-        s.winds = engine.HONOUR_SET & ~bit(s.caishen)
-        if s.switches & WHITE_IS_WIND == 0 and s.caishen < HONOURS:
-            s.winds &= ~WHITE_BIT
-    for q in range(s.num_players):
-        _read_seat(planes, q, s)
-    _read_discards(planes, s)
-    s.tile, s.source = _kind_in(planes, _QUESTION), NOTHING
-    if s.tile != NOTHING:
-        s.source = planes[_QUESTION + s.tile] - 1
-    s.barred[0] = _kinds_in(planes, _BARRED)
-    s.legal[0] = s.legal[1] = NONE
-    for a in range(NUM_ACTIONS):
-        if mask[a]:
-            s.legal[a // engine.WORD] |= ONE << np.uint64(a % engine.WORD)
-    s.claims[0] = (s.legal[1] & ~engine.PASS_BIT) >> engine.CLAIM_SHIFT if s.phase >= CLAIM else NONE
-    _read_hand(planes, s)
-
-
-@njit
-def _read_seat(planes, q, s):
-    for c in range(COPIES):
-        s.held[q, c] = NONE
-        s.keys[q, c] = 0
-    s.waits[q] = s.barred[q] = s.pengs[q] = NONE
-    s.caishen_ma[q] = s.claims[q] = s.melds[q] = 0
-    facts = _SEAT + q * NUM_KINDS
-    if planes[facts + _DEALER]:
-        s.dealer = q
-    s.draws[q], s.topped[q] = planes[facts + _DRAWS], planes[facts + _TOPPED]
-    for what in range(_NUM_MELD_NAMES):
-        first = _MELDS + (what * MAX_SEATS + q) * NUM_KINDS
-        for k in range(NUM_KINDS):
-            for _ in range(planes[first + k]):
-                i = s.melds[q]
-                s.meld_what[q, i], s.meld_kind[q, i], s.meld_source[q, i] = what, k, NO_DISCARD
-                s.melds[q] += 1
-                if what == PENG:
-                    s.pengs[q] |= bit(k)
-
-
-@njit
-def _read_discards(planes, s):
-    s.num_discards = planes[_NUM_DISCARDS]
-    for at in range(COPIES * NUM_KINDS):
-        if planes[_ORDER + at]:
-            i = planes[_ORDER + at] - 1
-            s.discards[i] = at % NUM_KINDS + SEAT_UNIT * (planes[_SEAT_OF + at] - 1)
-            s.fates[i] = planes[_FATE + at]
-
-
-@njit
-def _read_hand(planes, s):
-    """The observer's own tiles, and what the hand waited for before its draw."""
-    for at in range(COPIES * NUM_KINDS):
-        if planes[_HAND + at]:
-            add_tile(s.held[0], s.keys[0], at % NUM_KINDS, s.caishen)
-    s.drawn = _kind_in(planes, _DRAWN)
-    if s.phase == TURN:
-        remove_tile(s.held[0], s.keys[0], s.drawn, s.caishen)
-        engine.refresh(s, 0)
-        add_tile(s.held[0], s.keys[0], s.drawn, s.caishen)
-    elif s.phase >= CLAIM:
-        engine.refresh(s, 0)

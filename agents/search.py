@@ -1,0 +1,218 @@
+"""The player that looks ahead: it imagines the hidden tiles, plays each action out with the rule player, and compares.
+
+From the observation alone come worlds in which the seat sees what it saw (`wzmj_env.imagine`). In every world each action
+that the rule player scores best is played, then all seats play by rule to the end of the hand; what counts is the seat's
+mean payment over the worlds. All actions meet the same worlds, so that the luck of the tiles falls out of their
+differences. Actions that are clearly behind are dropped on the way, and another action than the rule player's is chosen
+only when it is better by more than chance makes likely.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+
+from wzmj_env import engine
+from wzmj_env._jit import njit
+from wzmj_env.actions import HU, NUM_ACTIONS
+from wzmj_env.checks import check_int
+from wzmj_env.imagine import adds_up, deal_hidden, read_view
+from wzmj_env.observe import OBSERVATION_SIZE
+from wzmj_env.players import POLICIES, choose, rule_scores
+from wzmj_env.rules import Rules
+from wzmj_env.state import NOTHING, new_states
+from wzmj_env.strategy import ILLEGAL
+
+RULE = POLICIES["rule"]
+CANDIDATES = 5  # actions looked at, the best by the rule player's scores
+AHEAD = 2.0  # standard errors above the rule player's choice that another action must be
+BEHIND = 1.5  # an action so many standard errors below the best is dropped
+ROUND = 8  # worlds between two looks at who is behind
+MAX_WORLDS = 10**6
+BUDGET = re.compile(r"([1-9]\d{0,5})(ms)?")
+
+KNOWN, WORLD, TRIAL = range(3)  # places of the states that a search works with
+# Columns of a candidate: TOTAL and SQUARES are sums of the payment above the first candidate's in the same world.
+ACTION, LEFT, WORLDS, TOTAL, SQUARES = range(5)
+COLUMNS = 5
+FNV_PRIME = np.uint64(0x100000001B3)
+
+
+@njit
+def _fingerprint(planes, seed):
+    """64 bits of the observation and the seed, so that a choice depends on nothing else (FNV-1a, Fowler, Noll, Vo)."""
+    word = seed
+    for value in planes:
+        word = (word ^ np.uint64(value)) * FNV_PRIME
+    return engine.mix(word)
+
+
+@njit
+def _begin(states, planes, mask, rows, scores):
+    """Read the observation and enter the actions worth a look, the rule player's choice first; how many they are, -1 when
+    the tiles do not add up. A win that the rule player takes is taken."""
+    s = states[KNOWN]
+    read_view(planes, mask, s)
+    if not adds_up(s):
+        return -1
+    action = np.int64(choose(s, RULE))
+    if action == HU:
+        rows = rows[:1]
+    rule_scores(s, scores)
+    n = 0
+    while n < len(rows) and (n == 0 or scores[action] > ILLEGAL):
+        rows[n] = 0
+        rows[n, ACTION], rows[n, LEFT] = action, 1
+        scores[action] = ILLEGAL
+        action = np.argmax(scores)
+        n += 1
+    return n
+
+
+@njit
+def _outcome(states, action):
+    """The payment to the seat, in points, when it plays `action` in this world and all play by rule from then on."""
+    states[TRIAL] = states[WORLD]
+    s = states[TRIAL]
+    engine.step(s, action)
+    while s.player != NOTHING:
+        engine.step(s, choose(s, RULE))
+    return np.float64(s.payments[0])
+
+
+@njit
+def _play_out(states, rows, first, last, word):
+    """Play worlds first .. last - 1 with every action left, then drop those behind; how many besides the first are left,
+    -1 when a world could not be imagined."""
+    for w in range(first, last):
+        states[WORLD] = states[KNOWN]
+        if not deal_hidden(states[WORLD], engine.mix(word + np.uint64(w))):
+            return -1
+        base = _outcome(states, np.int64(rows[0, ACTION]))
+        for row in rows[1:]:
+            if row[LEFT]:
+                gain = _outcome(states, np.int64(row[ACTION])) - base
+                row[WORLDS] += 1
+                row[TOTAL] += gain
+                row[SQUARES] += gain * gain
+    best = 0.0
+    for row in rows[1:]:
+        if row[LEFT]:
+            best = max(best, _bound(row, -BEHIND))
+    left = 0
+    for row in rows[1:]:
+        if row[LEFT] and _bound(row, BEHIND) < best:
+            row[LEFT] = 0
+        left += row[LEFT] != 0
+    return left
+
+
+@njit
+def _bound(row, errors):
+    """The mean gain over the first candidate and so many standard errors."""
+    worlds = max(row[WORLDS], 2)
+    mean = row[TOTAL] / worlds
+    variance = max(row[SQUARES] / worlds - mean * mean, 0.0) / (worlds - 1)
+    return mean + errors * np.sqrt(variance)
+
+
+@njit
+def _best(rows, ahead):
+    best_action, best = rows[0, ACTION], 0.0
+    for row in rows[1:]:
+        bound = _bound(row, -ahead)
+        if row[LEFT] and bound > best:
+            best_action, best = row[ACTION], bound
+    return np.int64(best_action)
+
+
+@njit
+def _search(states, observations, masks, rows, scores, seed, num_worlds, ahead, actions):
+    """Choose for each table; the first whose tiles do not add up, -1 when all do."""
+    for i in range(len(masks)):
+        n = _begin(states, observations[i], masks[i], rows, scores)
+        if n < 1:
+            return i
+        word = _fingerprint(observations[i], seed)
+        left, first = n - 1, 0
+        while left > 0 and first < num_worlds:
+            last = min(first + ROUND, num_worlds)
+            left = _play_out(states, rows[:n], first, last, word)
+            first = last
+        if left < 0:
+            return i
+        actions[i] = _best(rows[:n], ahead)
+    return -1
+
+
+class SearchAgent:
+    """Looks ahead over `worlds` imagined worlds a decision, or for `milliseconds`.
+
+    `rules` are those of the table, which no observation shows in full: by default the usual ones. Choices are a function
+    of the observation and the seed of `reset`, with `milliseconds` of the machine's speed too. ValueError on bad input.
+    """
+
+    def __init__(
+        self,
+        worlds: int = 64,
+        *,
+        milliseconds: int = 0,
+        rules: Rules | None = None,
+        candidates: int = CANDIDATES,
+        ahead: float = AHEAD,
+        name: str = "search",
+    ) -> None:
+        self.name = name
+        self.worlds = check_int(worlds, "worlds", 1, MAX_WORLDS)
+        self.milliseconds = check_int(milliseconds, "milliseconds", 0, 10**6)
+        self.ahead = float(ahead)
+        self._rows = np.zeros((check_int(candidates, "candidates", 2, NUM_ACTIONS), COLUMNS))
+        self._scores = np.zeros(NUM_ACTIONS)
+        self._states = new_states(3, rules or Rules())
+        self._seed = np.uint64(0)
+
+    def act(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """A legal action for each table, `(B,) int64`. ValueError for an observation that no hand can give."""
+        actions = np.zeros(len(masks), np.int64)
+        planes = np.ascontiguousarray(observations).reshape(len(masks), OBSERVATION_SIZE)
+        if self.milliseconds:
+            wrong = self._search_for_a_time(planes, masks, actions)
+        else:
+            wrong = _search(self._states, planes, masks, self._rows, self._scores, self._seed, self.worlds, self.ahead, actions)
+        if wrong >= 0:
+            raise ValueError(f"agent {self.name!r}: the tiles of observation {wrong} do not add up to a hand")
+        return actions
+
+    def _search_for_a_time(self, planes: np.ndarray, masks: np.ndarray, actions: np.ndarray) -> int:
+        for i in range(len(masks)):
+            end = time.perf_counter() + self.milliseconds / 1000
+            n = _begin(self._states, planes[i], masks[i], self._rows, self._scores)
+            if n < 1:
+                return i
+            word = np.uint64(_fingerprint(planes[i], self._seed))
+            left, first = n - 1, 0
+            while left > 0 and first < MAX_WORLDS and (first == 0 or time.perf_counter() < end):
+                left = _play_out(self._states, self._rows[:n], first, first + ROUND, word)
+                first += ROUND
+            if left < 0:
+                return i
+            actions[i] = _best(self._rows[:n], self.ahead)
+        return -1
+
+    def reset(self, seed: int) -> None:
+        self._seed = np.uint64(seed)
+
+
+def make(budget: str, *, rules: str = "", **options: float) -> SearchAgent:
+    """The agent of a spec: `64` imagined worlds or `50ms` a decision; `rules` is a file. ValueError on bad input."""
+    match = BUDGET.fullmatch(budget)
+    if match is None:
+        raise ValueError(f"the budget must be like search:64, worlds a decision, or search:50ms, not {budget!r}")
+    number, unit = int(match[1]), match[2]
+    loaded = Rules.load(Path(rules)) if rules else None
+    if unit:
+        return SearchAgent(milliseconds=number, rules=loaded, **options)  # type: ignore[arg-type]
+    return SearchAgent(number, rules=loaded, **options)  # type: ignore[arg-type]

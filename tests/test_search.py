@@ -1,0 +1,115 @@
+"""The search player: what it chooses follows from what it sees and from its seed."""
+
+import numpy as np
+import pytest
+
+from agents import search
+from agents.search import SearchAgent, make
+from wzmj_env import Rules, VectorEnv
+from wzmj_env.actions import HU
+from wzmj_env.specs import BuiltIn, make_agent
+
+NO_STAKES = Rules(stakes=False)
+
+
+def decisions(rules, tables=40, step_of=12, seed=3):
+    """Observations and masks in the middle of hands that the rule player plays."""
+    env, rule = VectorEnv(tables, rules, seed=seed, skip_forced=True), BuiltIn("rule", rules)
+    for _ in range(step_of):
+        env.step(rule.act(env.observation, env.action_mask))
+    return env.observation.copy(), env.action_mask.copy()
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+@pytest.mark.parametrize("spec", ["search:9", "search:1ms"])
+def test_answers_are_legal_in_every_phase(players, spec):
+    rules = Rules(num_players=players)
+    env, agent = VectorEnv(16, rules, seed=1, carry=True), make_agent(spec)
+    for _ in range(15):
+        env.step(agent.act(env.observation, env.action_mask))  # an illegal action raises
+        for _ in range(3):
+            env.step(env.sample_actions())
+
+
+def test_a_choice_is_a_function_of_observation_and_seed():
+    observations, masks = decisions(NO_STAKES)
+    agent, order = SearchAgent(16, ahead=0.0), np.random.default_rng(0).permutation(40)
+    agent.reset(5)
+    together = agent.act(observations, masks)
+    assert np.array_equal(agent.act(observations[order], masks[order]), together[order])
+    alone = [int(agent.act(observations[i : i + 1], masks[i : i + 1])[0]) for i in range(40)]
+    assert alone == together.tolist()
+    agent.reset(6)
+    assert not np.array_equal(agent.act(observations, masks), together)
+
+
+def test_nothing_is_chosen_but_candidates_and_without_an_edge_it_is_the_rule_players_choice():
+    observations, masks = decisions(NO_STAKES)
+    rule = BuiltIn("rule").act(observations, masks)
+    assert np.array_equal(SearchAgent(64, ahead=1e9).act(observations, masks), rule)
+    bold = SearchAgent(64, ahead=0.0).act(observations, masks)
+    assert (bold != rule).any()
+
+
+def test_a_win_that_the_rule_player_takes_is_taken():
+    env, agent = VectorEnv(256, NO_STAKES, seed=2, skip_forced=True), make("8")
+    rule, asked = BuiltIn("rule"), 0
+    for _ in range(60):
+        chosen = rule.act(env.observation, env.action_mask)
+        wins = np.flatnonzero(chosen == HU)
+        if len(wins):
+            assert (agent.act(env.observation[wins], env.action_mask[wins]) == HU).all()
+            asked += len(wins)
+        env.step(chosen)
+    assert asked > 30
+
+
+def test_the_time_given_ends_a_search(monkeypatch):
+    played = []
+    real = search._play_out
+
+    def count(states, rows, first, last, word):
+        played.append(last - first)
+        return real(states, rows, first, last, word)
+
+    monkeypatch.setattr(search, "_play_out", count)
+    observations, masks = decisions(NO_STAKES, tables=1)
+    clock = iter(np.arange(0.0, 1e6, 0.001))
+    monkeypatch.setattr(search.time, "perf_counter", lambda: next(clock))
+    assert masks.sum() > 1  # else nothing is searched
+    make("5ms").act(observations, masks)
+    assert 1 <= len(played) <= 6
+
+
+def test_an_observation_that_cannot_be_is_refused():
+    observations, masks = decisions(NO_STAKES)
+    observations[7, 0:4] = 0
+    with pytest.raises(ValueError, match="observation 7 do not add up"):
+        make("8").act(observations, masks)
+
+
+def test_rules_of_the_table_come_from_a_file(tmp_path):
+    path = tmp_path / "rules.yaml"
+    path.write_text("wind_first: false\nstakes: false\n")
+    rules = Rules.load(path)
+    env, agent = VectorEnv(8, rules, seed=1), make_agent(f"search:8?rules={path}")
+    for _ in range(40):
+        env.step(agent.act(env.observation, env.action_mask))
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        ("search:", "budget"),
+        ("search:0", "budget"),
+        ("search:5s", "budget"),
+        ("search:-3", "budget"),
+        ("search:64?rules=nowhere.yaml", "nowhere.yaml"),
+        ("search:64?candidates=1", "candidates"),
+        ("search:64?depth=1", "depth"),
+    ],
+)
+def test_a_wrong_spec_is_refused(spec, what):
+    with pytest.raises(ValueError, match=what) as raised:
+        make_agent(spec)
+    assert repr(spec) in str(raised.value)
