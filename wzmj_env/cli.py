@@ -59,15 +59,16 @@ def play(options: argparse.Namespace) -> int:
 
     from . import duplicate
     from .game import check_seed
+    from .specs import split_specs
 
-    specs = options.agents.split(",")
+    specs = split_specs(options.agents)
     if not 2 <= len(specs) <= 4:
         raise ValueError(f"--agents names {len(specs)} agents; 2 to 4 can play")
     hands = check_int(options.hands, "--hands", 2, duplicate.MAX_DEALS)
     seed = check_seed(options.seed)
     rules = _rules(options.rules, len(specs))
     seating = np.arange(len(specs))[None]
-    with tqdm(total=hands, unit="hand", disable=None, file=sys.stderr) as bar:
+    with tqdm(total=hands, unit="hand", disable=True if "human" in specs else None, file=sys.stderr) as bar:
         played = duplicate.play(specs, seating, 0, hands, seed=seed, rules=rules, progress=bar.update)
     rows = []
     for seat, spec in enumerate(specs):

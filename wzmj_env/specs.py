@@ -8,7 +8,9 @@ it plays on a state made of the observation, in which nothing stands that its se
 from __future__ import annotations
 
 import ast
+import csv
 import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -19,9 +21,11 @@ import numpy as np
 from . import engine
 from ._jit import njit
 from .actions import NUM_ACTIONS
+from .bots import Human, ProcessAgent, SingleAgent
 from .hand import NONE, ONE, WHITE_BIT, add_tile, bit, remove_tile
 from .observe import OBSERVATION_SIZE, PLANE, SEAT_COLUMN, TABLE_COLUMN
 from .players import POLICIES, choose
+from .render import table_text
 from .rules import Rules
 from .scoring import MELD_NAMES, PENG
 from .state import (
@@ -39,10 +43,11 @@ from .state import (
 from .tiles import COPIES, HONOURS, NUM_KINDS
 
 CLONE = Path(__file__).resolve().parent.parent  # holds agents/ where this package lies in its repository
+PROCESS = "cmd:"
 FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 ALLOWED = (
-    f"allowed are {', '.join(POLICIES)}, ppo:PATH (a run's folder or weights of train.ppo)"
-    " and module:factory?key=value&key=value"
+    f"allowed are {', '.join(POLICIES)}, ppo:PATH (a run's folder or weights of train.ppo),"
+    " module:factory?key=value&key=value, cmd:program args, and human"
 )
 
 
@@ -87,7 +92,11 @@ def make_agent(spec: str) -> Agent:
         return BuiltIn(spec)
     target, _, query = spec.partition("?")
     try:
-        if target.startswith("ppo:"):
+        if spec.startswith(PROCESS):
+            agent: Any = ProcessAgent(spec.removeprefix(PROCESS))
+        elif spec == Human.name:
+            agent = Human(view_text)
+        elif target.startswith("ppo:"):
             agent = _from_clone("agents.ppo").load(target.removeprefix("ppo:"), **_arguments(query))
         elif FACTORY.fullmatch(target):
             module, factory = target.split(":")
@@ -96,10 +105,32 @@ def make_agent(spec: str) -> Agent:
             raise ValueError(f"no such agent; {ALLOWED}")
     except (ValueError, TypeError, OSError, ImportError) as error:
         raise ValueError(f"agent {spec!r}: {error}") from error
+    if _takes_one_table(agent):
+        agent = SingleAgent(agent)
     if not callable(getattr(agent, "act", None)) or not callable(getattr(agent, "reset", None)):
-        raise ValueError(f"agent {spec!r}: what it made has no act(observations, masks) and reset(seed)")
+        raise ValueError(f"agent {spec!r}: what it made has no act(observations, masks) and reset(seed), nor"
+                         " act(observation, mask, info)")  # fmt: skip
     agent.name = spec
     return agent
+
+
+def split_specs(text: str) -> list[str]:
+    """Specs in one text, separated by commas; one that holds a comma itself stands in double quotes.
+
+    >>> split_specs('rule,"cmd:bot --weights 1,2"')
+    ['rule', 'cmd:bot --weights 1,2']
+    """
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def _takes_one_table(agent: Any) -> bool:
+    """Whether this is a player of one table: `act(observation, mask, info)`."""
+    try:
+        signature = inspect.signature(agent.act)
+        signature.bind(None, None, None)
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _arguments(query: str) -> dict[str, Any]:
@@ -158,6 +189,19 @@ def _act_on_views(known, observations, masks, policy, actions):
     for i in range(len(masks)):
         read_view(observations[i], masks[i], known[0])
         actions[i] = choose(known[0], policy)
+
+
+@njit
+def _read_view(known, planes, mask):
+    read_view(planes, mask, known[0])
+
+
+def view_text(observation: np.ndarray, mask: np.ndarray) -> str:
+    """The table as text, from what one seat knows: it is seat 0 here, the next in turn seat 1, and so on."""
+    known = new_states(1, Rules())
+    planes = np.ascontiguousarray(observation).reshape(OBSERVATION_SIZE)
+    _read_view(known, planes, mask)
+    return table_text(known[0], int(planes[_REMAINING]), 0)
 
 
 @njit
