@@ -248,6 +248,11 @@ class Game:
         return self._states.wall[0].copy()
 
     @property
+    def setup(self) -> dict[str, Any]:
+        """What the hand began with: dealer, ladder, bought and topped, as the arguments of `Game`."""
+        return {**self._setup, "topped": list(self._setup["topped"])}
+
+    @property
     def actions(self) -> tuple[int, ...]:
         """The actions played so far, passes included."""
         return tuple(self._actions)

@@ -11,6 +11,7 @@ from ._jit import njit
 from .checks import check_flag
 from .hand import HAND_TILES, check_counts, check_kind, pack
 from .patterns import DOUBLE_VALUE, Pattern, patterns_in, value_and_patterns, win_facts
+from .rules import Rules
 from .tables import MAX_SETS, MAX_WILDS
 from .tiles import COPIES, HONOURS, NUM_KINDS, NUM_SUITS, RANKS, WHITE, kind_name
 
@@ -61,6 +62,18 @@ def add_caishen_points(payments, p, caishen_held, amount):
 def caishen_amount(value, unit, bonus, bonus_double):
     """What a caishen brings in a hand won at this value, or drawn (0): doubled for all by a double win (R9.2)."""
     return np.int64(unit) * np.int64(bonus) * (np.int64(bonus_double) if value == DOUBLE_VALUE else 1)
+
+
+def leaving_payments(rules: Rules, ladder: int, seat: int) -> tuple[np.ndarray, int]:
+    """R10.6: `(n,) int64` points that each seat gets when `seat` leaves, and the points of the house; all sum to 0.
+
+    `ladder` is the index into `dealer_ladder`. The half of the others is shared in whole units, rounded down.
+    """
+    half = rules.dealer_ladder[ladder] * 4  # units
+    share = half // (rules.num_players - 1)
+    payments = np.full(rules.num_players, share * rules.unit, np.int64)
+    payments[seat] = -2 * half * rules.unit
+    return payments, -int(payments.sum())
 
 
 # --- one hand's value ------------------------------------------------------------------------------------------------
