@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from wzmj_env import Rules, actions
-from wzmj_env.clock import Clock, Expired, Left, Question, Times, leaving_payments, table_action
+from wzmj_env import actions
+from wzmj_env.clock import Clock, Expired, Left, Question, Times, table_action
 
 TURN, CLAIM, STAKE = Question
 SEAT, OTHER = 1, 0
@@ -230,7 +230,7 @@ def test_hosting_and_short_turns_outlast_a_lost_connection():
     assert clock.due() == now + 20
 
 
-# --- leaving: R10.5, R10.6 -------------------------------------------------------------------------------------------
+# --- leaving: R10.5 ------------------------------------------------------------------------------------------------
 
 
 def test_leaving_counts_once():
@@ -265,26 +265,6 @@ def test_what_falls_due_is_told_in_the_order_of_its_time():
     clock.ask(1, CLAIM, START + 1)
     clock.lose(2, START - 79.5)
     assert [(e.seat, e.at) for e in clock.advance(START + 30)] == [(3, START + 10), (2, START + 10.5)]
-
-
-@pytest.mark.parametrize(
-    ("players", "ladder", "leavers", "payments", "house"),
-    [
-        (4, 0, [2], [1, 1, -8, 1], 5),  # half of 8 is 4, in whole units a third of it is 1
-        (4, 2, [0], [-24, 4, 4, 4], 12),
-        (4, 3, [3], [5, 5, 5, -32], 17),
-        (3, 1, [1], [4, -16, 4], 8),
-        (2, 0, [0], [-8, 4], 4),
-        (4, 0, [1, 2], [4, -8, -8, 4], 8),  # two at once: each half goes to the two who stay
-        (4, 0, [2, 1, 2], [4, -8, -8, 4], 8),
-        (2, 1, [0, 1], [-16, -16], 32),
-    ],
-)
-def test_charge_for_leaving(players, ladder, leavers, payments, house):  # R10.6
-    assert leaving_payments(Rules(num_players=players), ladder, leavers) == (payments, house)
-    tens = leaving_payments(Rules(num_players=players, unit=10), ladder, leavers)
-    assert tens == ([10 * x for x in payments], 10 * house)
-    assert sum(payments) + house == 0
 
 
 # --- what the table plays --------------------------------------------------------------------------------------------

@@ -25,9 +25,6 @@ from enum import Enum
 from typing import Any
 
 from .actions import GANG, HU, PASS
-from .rules import Rules
-
-LEAVING_FACTOR = 4 * 2  # R10.6
 
 
 class Question(Enum):
@@ -263,19 +260,3 @@ def table_action(legal: Sequence[int], drawn: int | None, hosted: bool) -> int:
         return PASS
     discards = [action for action in legal if action < GANG]
     return drawn if drawn is not None and drawn in discards else max(discards)
-
-
-def leaving_payments(rules: Rules, ladder: int, leavers: Sequence[int]) -> tuple[list[int], int]:
-    """R10.6: the points each seat gets, and the house's share, when the hand ends because seats have left.
-
-    Each leaver pays; half of it goes in equal parts of whole units to those who stay, the rest to the house, all of it
-    when nobody stays. `ladder` is the index into `rules.dealer_ladder`. Payments and the house's share sum to 0.
-
-    >>> leaving_payments(Rules(), 0, [2])
-    ([1, 1, -8, 1], 5)
-    """
-    n, gone = rules.num_players, sorted(set(leavers))
-    charge = rules.dealer_ladder[ladder] * LEAVING_FACTOR  # units
-    part = charge // 2 // (n - len(gone)) if len(gone) < n else 0
-    payments = [(-charge if p in gone else part * len(gone)) * rules.unit for p in range(n)]
-    return payments, -sum(payments)

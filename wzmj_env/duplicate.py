@@ -25,7 +25,7 @@ from .checks import check_int
 from .game import IllegalActionError
 from .patterns import Pattern, patterns_in
 from .players import choose
-from .room import Hand, Room
+from .room import Hand, Room, own_stream
 from .rules import Rules
 from .specs import Agent, BuiltIn, make_agent
 from .state import MAX_SEATS, NOTHING, new_states
@@ -148,12 +148,6 @@ def play_chunk(
 
 
 @njit
-def _own_stream(s, seating):
-    """Give this table's players a stream that no other seating of the deal has."""
-    s.policy = engine.mix(s.policy + np.uint64(seating))
-
-
-@njit
 def _note(s, hand):
     """Keep how a hand ended."""
     for p in range(s.num_players):
@@ -168,7 +162,7 @@ def _play_compiled(states, policies, seed, first, hands):
     for d in range(hands.shape[0]):
         for r in range(hands.shape[1]):
             engine.seed_game(s, seed, first + d)
-            _own_stream(s, r)
+            own_stream(s, r)
             engine.begin_next_hand(s, False)
             while s.player != NOTHING:
                 engine.step(s, choose(s, policies[r, s.player]))
@@ -178,7 +172,7 @@ def _play_compiled(states, policies, seed, first, hands):
 @njit
 def _own_streams(states, num_seatings):
     for i in range(len(states)):
-        _own_stream(states[i], i % num_seatings)
+        own_stream(states[i], i % num_seatings)
 
 
 @njit

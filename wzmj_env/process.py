@@ -26,7 +26,7 @@ from . import keeper
 
 TAG = "WZMJ_BOT"  # environment variable by which a program's descendants are known, should its keeper be killed
 CHUNK = 1 << 16
-KEEPER_SECONDS = 6.0  # a keeper that has not ended its program by then is helped
+KEEPER_SECONDS = 2.0  # a keeper that has not ended its program by then is helped
 
 
 @dataclass(frozen=True)

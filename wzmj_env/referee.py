@@ -24,10 +24,12 @@ import numpy as np
 from . import protocol
 from .actions import NUM_ACTIONS
 from .bots import ProcessBot
-from .clock import Clock, Expired, Left, Question, Times, leaving_payments, table_action
+from .clock import Clock, Expired, Left, Question, Times, table_action
 from .events import Follower, Seen
 from .game import Game, IllegalActionError
 from .process import Fault
+from .scoring import leaving_payments
+from .specs import BuiltIn
 from .state import CLAIM, NOTHING, STAKES_ASKED
 
 RESTARTS = 3  # of a bot in one hand
@@ -98,6 +100,8 @@ class _Hand:
         self.polled: list[Any] = []  # the processes that `poll` was made for
 
     def play(self) -> Played:
+        if not self.bots:
+            return self.play_without_bots()
         follower = Follower(self.game)
         try:
             self.begin()
@@ -106,10 +110,8 @@ class _Hand:
                 self.ask(self.game.asked())
                 for seat in self.asked:
                     action, by = self.answers[seat]
-                    move = None if self.step is None else partial(self.step, by=by)
-                    self.tell(follower.step(action, move))
-            payments = self.game._states[0].payments[: self.game.num_players].tolist()
-            played = Played(payments=payments)
+                    self.tell(follower.step(action, self.move(by)))
+            played = self.settled()
         except _Ended as ended:
             played = self.end_unplayed(ended.seats)
         for seat, bot in self.bots.items():
@@ -117,6 +119,26 @@ class _Hand:
             if bot.is_ready:
                 self.guarded(seat, bot.flush)
         return played
+
+    def play_without_bots(self) -> Played:
+        """One question after another: nobody is kept waiting, nobody has to be told."""
+        game, move = self.game, self.move(None) or self.game.step
+        while not game.done:
+            seat = game.current_player
+            agent = self.seats[seat]
+            if isinstance(agent, BuiltIn):
+                move(agent.choose(game._raw))
+            else:
+                move(self.local_answer(seat, game.legal_actions()))
+        return self.settled()
+
+    def settled(self) -> Played:
+        return Played(payments=self.game._raw["payments"][0, : self.game.num_players].tolist())
+
+    def move(self, by: str | None) -> Callable[[int], Any] | None:
+        """What moves the game, None for the game itself."""
+        step = self.step
+        return None if step is None else lambda action: step(action, by)
 
     def begin(self) -> None:
         """All bots are running, or their connections are lost."""
@@ -134,19 +156,17 @@ class _Hand:
 
     def end_unplayed(self, leavers: Sequence[int]) -> Played:
         """R10.6."""
-        payments, house = leaving_payments(self.game.rules, int(self.game._states[0].ladder), leavers)
-        line = protocol.line({"type": "left", "seats": list(leavers), "payments": payments})
+        payments, house = leaving_payments(self.game.rules, self.game.setup["ladder"], *leavers)
+        line = protocol.line({"type": "left", "seats": list(leavers), "payments": payments.tolist()})
         for seat, bot in self.bots.items():
             bot.withdraw()
             bot.tell(line)
             if seat in leavers:
                 bot.faults["left"] += 1
                 bot.stop()
-        return Played(tuple(leavers), payments, house)
+        return Played(tuple(leavers), payments.tolist(), house)
 
     def tell(self, seen: list[Seen]) -> None:
-        if not self.bots:
-            return
         for one in seen:
             line = None
             for seat, bot in self.bots.items():

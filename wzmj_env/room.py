@@ -2,7 +2,7 @@
 
 Deal d is hand 0 of game d under the seed, the same as everywhere (see `engine.seed_game`). A program has one process for
 each seat that its agent may have at one table. Agents of this process are given a seed for each table: a function of
-(seed, deal, seating) and their place in the list.
+(seed, deal, seating) and their place in the list. Built-in ones among themselves play what compiled loops play.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import engine
+from ._jit import njit
 from .batch import VectorEnv
 from .bots import GOODBYE_SECONDS, STARTUP_SECONDS, ProcessAgent, ProcessBot
 from .game import Game
@@ -22,6 +24,18 @@ from .process import Limits
 from .record import Recorder
 from .referee import Played, Referee
 from .rules import Rules
+
+
+@njit
+def own_stream(s, seating):
+    """Give this table's players a stream that no other seating of the deal has."""
+    s.policy = engine.mix(s.policy + np.uint64(seating))
+
+
+@njit
+def _set_stream(states, stream, seating):
+    states[0].policy = stream
+    own_stream(states[0], seating)
 
 
 class Hand(NamedTuple):
@@ -60,11 +74,12 @@ class Room:
     ) -> Iterator[Hand]:
         """Deals first .. last - 1 in each seating; `seating[r, p]` is the place in `agents` of seat p's agent."""
         deals = VectorEnv(last - first, self.rules, seed=seed, observe=False, games=range(first, last))
-        walls, dealers = deals.states.wall.copy(), deals.states.dealer.tolist()
+        walls, dealers, streams = (deals.states[name].copy() for name in ("wall", "dealer", "policy"))
         deals.close()
         for d in range(last - first):
             for r, row in enumerate(seating.tolist()):
-                game = Game(self.rules, wall=walls[d], dealer=dealers[d])
+                game = Game(self.rules, seed=seed, wall=walls[d], dealer=int(dealers[d]))
+                _set_stream(game._raw, streams[d], r)
                 yield Hand(first + d, r, game, self.play_hand(game, row, (seed, first + d, r), recorder))
 
     def play_hand(self, game: Game, row: Sequence[int], seed: Sequence[int], recorder: Recorder | None = None) -> Played:
