@@ -1,12 +1,12 @@
-"""The command line: `wzmj play | bench | rules | warmup`. Exit 0 done, 1 the check asked for failed, 2 wrong use."""
+"""The command line: `wzmj play | replay | bench | rules | warmup`. Exit 0 done, 1 the check asked for failed, 2 wrong use."""
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,31 +14,15 @@ from typing import Any
 
 from ._version import __version__
 from .checks import check_int
+from .files import whole_file
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
 
 
 def write_json(path: str | Path, value: Any) -> None:
     """Write a JSON file whole or not at all."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w") as file:
-            json.dump(value, file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with whole_file(path) as file:
+        file.write(json.dumps(value, indent=1).encode() + b"\n")
 
 
 def _rules(path: str | None, num_players: int) -> Any:
@@ -135,6 +119,35 @@ def warmup(options: argparse.Namespace) -> int:
     return DONE
 
 
+def replay(options: argparse.Namespace) -> int:
+    """Print a record, verify it, or turn it into arrays or a page. It is played again and every line compared."""
+    from .record import Record, RecordError
+    from .replay import as_text, ending_text, write_arrays
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for names
+    if options.to and not options.to.endswith(".npz"):
+        raise ValueError(f"--to writes an .npz file, not {options.to}")
+    if options.verify:
+        try:
+            record = Record(options.file)
+            decisions = sum(len(hand.game.actions) for hand in record)
+        except RecordError as error:
+            print(f"not verified: {error}", file=sys.stderr)
+            return FAILED
+        print(f"{record.hands} hands and {decisions} decisions verified; {ending_text(record)}")
+        if not record.closed:
+            return FAILED
+    record = Record(options.file)
+    if options.to:
+        decisions = write_arrays(record, options.to)
+        print(f"{decisions} decisions of {record.hands} hands in {options.to}; {ending_text(record)}")
+    elif not options.verify:
+        for line in as_text(record):
+            print(line)
+    return DONE
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     top = argparse.ArgumentParser("wzmj", description="Wenzhou Mahjong: play, measure, look up the rules.")
@@ -158,6 +171,12 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("rules", help=show_rules.__doc__, description=show_rules.__doc__)
     command.add_argument("--rules", metavar="FILE", help="a rules file (default: classic)")
     command.set_defaults(run=show_rules)
+
+    command = commands.add_parser("replay", help=replay.__doc__, description=replay.__doc__)
+    command.add_argument("file", metavar="FILE", help="a record")
+    command.add_argument("--verify", action="store_true", help="only tell whether it is complete and all of it is right")
+    command.add_argument("--to", metavar="FILE.npz", help="write observations, masks, actions, seats and games there")
+    command.set_defaults(run=replay)
 
     command = commands.add_parser("warmup", help=warmup.__doc__, description=warmup.__doc__)
     command.set_defaults(run=warmup)

@@ -497,6 +497,14 @@ class PlayedHand:
             game.step(action)
         return game
 
+    def positions(self) -> Iterator[Game]:
+        """The hand before each of its actions and after the last: one game, which moves on at each step."""
+        game = self.game.begun()
+        yield game
+        for action in self.game.actions:
+            game.step(action)
+            yield game
+
 
 class Record:
     """A record to read: the header at once, the hands by iterating, one in memory at a time, every line checked.

@@ -57,7 +57,7 @@ def table_text(s: np.record, remaining: int, seat: int | None = None) -> str:
     if s.phase in (CLAIM, ROB):
         lines.append(f"  in question: {tiles.kind_name(int(s.tile))} of seat {s.source}")
     if s.phase == OVER:
-        lines.append(f"  {_result_text(s)}")
+        lines.append(f"  {result_text(s)}")
     return "\n".join(lines)
 
 
@@ -71,7 +71,8 @@ def _hand_text(s: np.record, p: int, seat: int | None) -> str:
     return f"{shown} (drawn {tiles.kind_name(int(s.drawn))})" if s.phase == TURN and p == s.player else shown
 
 
-def _result_text(s: np.record) -> str:
+def result_text(s: np.record) -> str:
+    """How a hand that is over ended, in one line."""
     payments = " ".join(f"{x:+d}" for x in s.payments[: s.num_players].tolist())
     if s.winner == NOTHING:
         return f"drawn hand | {payments}"
