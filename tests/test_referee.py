@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wzmj_env import Game, IllegalActionError, Rules, actions, duplicate, process
+from wzmj_env import IllegalActionError, Rules, actions, duplicate, process
 from wzmj_env.bots import ProcessAgent, ProcessBot
 from wzmj_env.clock import Times
 from wzmj_env.process import Limits
@@ -234,7 +234,7 @@ def test_hosting_ends_when_the_bot_says_so(marked):
     agent.command = [sys.executable, "-c", program]
     slow = make_agent("test_referee:Slow")
     with room([agent, slow], times=Times(turn=0.5, short_turn=0.3, claim=5)) as table:
-        (hand,) = table.play(np.array([[0, 1]]), 0, 1, 1)
+        list(table.play(np.array([[0, 1]]), 0, 1, 1))
         bot = table.bots[0, 0]
         assert (bot.faults["timeout"], bot.faults["hosted"]) == (2, 1)
         assert bot.questions > 3

@@ -91,8 +91,7 @@ class ProcessBot:
         self.name: str | None = None  # as it calls itself, from its first `ready` on
         self.process: Process | None = None
         self.is_ready = False
-        self.faults: Counter[str] = Counter()
-        self.questions, self.seconds, self.longest = 0, 0.0, 0.0
+        self.reset_use()
         self.wants_back = False  # it has asked for hosting to end
         self.hands_left = 0  # hands in a row that it has left
         self._start_by = 0.0
@@ -202,6 +201,11 @@ class ProcessBot:
             raise Fault("flood")
         assert self.process is not None
         self.process.send(protocol.line({"type": "refused", "cause": cause}))
+
+    def reset_use(self) -> None:
+        """Count questions, seconds and faults from 0."""
+        self.faults: Counter[str] = Counter()
+        self.questions, self.seconds, self.longest = 0, 0.0, 0.0
 
     def used(self, seconds: float) -> None:
         """Note the time of one answer."""

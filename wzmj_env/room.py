@@ -69,9 +69,7 @@ class Room:
         self._make_bot = partial(ProcessBot, rules=rules, startup=startup, limits=limits)
         self._errors = errors
 
-    def play(
-        self, seating: np.ndarray, first: int, last: int, seed: int, recorder: Recorder | None = None
-    ) -> Iterator[Hand]:
+    def play(self, seating: np.ndarray, first: int, last: int, seed: int, recorder: Recorder | None = None) -> Iterator[Hand]:
         """Deals first .. last - 1 in each seating; `seating[r, p]` is the place in `agents` of seat p's agent."""
         deals = VectorEnv(last - first, self.rules, seed=seed, observe=False, games=range(first, last))
         walls, dealers, streams = (deals.states[name].copy() for name in ("wall", "dealer", "policy"))
@@ -113,6 +111,11 @@ class Room:
     def bots(self) -> dict[tuple[int, int], ProcessBot]:
         """The programs that have been started, by the place in `agents` and the number of the copy."""
         return dict(self._bots)
+
+    def reset_use(self) -> None:
+        """Count questions, seconds and faults of all programs from 0."""
+        for bot in self._bots.values():
+            bot.reset_use()
 
     def close(self) -> None:
         """End all programs."""
