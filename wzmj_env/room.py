@@ -50,7 +50,8 @@ class Hand(NamedTuple):
 class Room:
     """Plays deals between `agents`. Closing it ends all programs; it is a context.
 
-    `errors`: a folder for what programs write on standard error, a file for each.
+    `goodbye`: seconds that a program has to end of itself. `errors`: a folder for what programs write on standard error,
+    a file for each.
     """
 
     def __init__(
@@ -61,13 +62,14 @@ class Room:
         *,
         startup: float = STARTUP_SECONDS,
         limits: Limits | None = None,
+        goodbye: float = GOODBYE_SECONDS,
         errors: Path | None = None,
     ) -> None:
         self.agents, self.rules = agents, rules
         self.referee = referee or Referee()
         self._bots: dict[tuple[int, int], ProcessBot] = {}  # by place in `agents` and copy
         self._make_bot = partial(ProcessBot, rules=rules, startup=startup, limits=limits)
-        self._errors = errors
+        self._goodbye, self._errors = goodbye, errors
 
     def play(self, seating: np.ndarray, first: int, last: int, seed: int, recorder: Recorder | None = None) -> Iterator[Hand]:
         """Deals first .. last - 1 in each seating; `seating[r, p]` is the place in `agents` of seat p's agent."""
@@ -120,7 +122,7 @@ class Room:
     def close(self) -> None:
         """End all programs."""
         for bot in self._bots.values():
-            bot.stop(GOODBYE_SECONDS)
+            bot.stop(self._goodbye)
 
     def __enter__(self) -> Room:
         return self
