@@ -1,15 +1,16 @@
 # Each target sets up what it needs in .venv: nothing has to be installed before but Python 3.11 or newer, with venv.
+# The tests of pages need Chromium too, which is installed by apt where it is missing and one may.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: train test test-long lint bench clean
+.PHONY: train test test-long lint bench browser clean
 
 train: $(READY)
 	$(BIN)/python -m train.ppo configs/ppo/quick.yaml
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/python -m pytest -m "not long"
 
 test-long: $(READY)
@@ -19,6 +20,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -y -q chromium; } \
+	  || { echo "the tests of pages need Chromium: install it, so that 'chromium' is found"; exit 1; }
 
 bench: $(READY)
 	$(BIN)/wzmj bench

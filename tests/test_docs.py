@@ -15,13 +15,17 @@ def test_page_is_up_to_date(name):
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == generate["PAGES"][name](), "run python docs/generate.py"
 
 
-PROGRAMS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+PROGRAMS = [
+    program
+    for name in ("README.md", "docs/records.md")
+    for program in re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_readme_program_runs(program):
-    exec(compile(program, "README.md", "exec"), {})
+    exec(compile(program, "program of the docs", "exec"), {})
 
 
 def test_readme_has_programs():
-    assert len(PROGRAMS) >= 2
+    assert len(PROGRAMS) >= 3

@@ -79,7 +79,7 @@ def traces():
 def test_games_of_every_kind_of_ending_are_recorded_and_verify(tmp_path):
     endings = set()
     for i, (game, actions) in enumerate(traces()):
-        if i % 2:
+        if i % 3:
             continue
         path = tmp_path / f"{i}.jsonl"
         given = iter(actions)

@@ -31,10 +31,12 @@ from .game import (
 from .observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, STATE_SHAPE, STATE_SIZE
 from .render import table_text
 from .rules import Rules
+from .scene import scene_of
 from .state import NOTHING, plain
+from .svg import pixels, table_svg
 from .tables import MAX_WILDS
 
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array")
 OPTIONS = ("wall", "dealer", "ladder", "bought", "topped")
 ILLEGAL, SETTLED = -2, 8  # what `_play` returns besides the seat to act: a flag for a settled hand
 
@@ -89,7 +91,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
 
     def __init__(self, rules: Rules | None = None, hands: int = 1, render_mode: str | None = None) -> None:
         if render_mode not in (None, *RENDER_MODES):
-            raise ValueError(f"render_mode must be None or 'ansi', not {render_mode!r}")
+            raise ValueError(f"render_mode must be None, {' or '.join(map(repr, RENDER_MODES))}, not {render_mode!r}")
         super().__init__()
         self.rules = check_rules(rules)
         self.hands = check_int(hands, "hands", 1, 10**9)
@@ -217,11 +219,14 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
         state_into(self._raw, out)
         return out.reshape(STATE_SHAPE)
 
-    def render(self) -> str | None:
-        """The table as text, all hands open."""
+    def render(self) -> str | np.ndarray | None:
+        """The table, all hands open: as text (`ansi`), or as `(height, width, 3) uint8` (`rgb_array`)."""
         if self.render_mode is None:
             return None
-        return table_text(self._states[0], int(tiles_remaining(self._raw)))
+        remaining = int(tiles_remaining(self._raw))
+        if self.render_mode == "ansi":
+            return table_text(self._states[0], remaining)
+        return pixels(table_svg(scene_of(self._states[0], remaining)))
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -1,4 +1,4 @@
-"""The command line: `wzmj play | arena | ladder | replay | bench | rules | warmup`.
+"""The command line: `wzmj play | arena | ladder | replay | explain | bench | rules | warmup`.
 
 Exit 0 done, 1 the check asked for failed, 2 wrong use.
 """
@@ -131,6 +131,11 @@ def replay(options: argparse.Namespace) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # for names
     if options.to and not options.to.endswith(".npz"):
         raise ValueError(f"--to writes an .npz file, not {options.to}")
+    if options.html:
+        from .page import write_page
+
+        record = Record(options.file)
+        print(f"{write_page(options.html, record)} hands in {options.html}; {ending_text(record)}")
     if options.verify:
         try:
             record = Record(options.file)
@@ -145,7 +150,7 @@ def replay(options: argparse.Namespace) -> int:
     if options.to:
         decisions = write_arrays(record, options.to)
         print(f"{decisions} decisions of {record.hands} hands in {options.to}; {ending_text(record)}")
-    elif not options.verify:
+    elif not options.verify and not options.html:
         for line in as_text(record):
             print(line)
     return DONE
@@ -255,6 +260,51 @@ def ladder(options: argparse.Namespace) -> int:
     return DONE
 
 
+def explain(options: argparse.Namespace) -> int:
+    """Tell for each legal action of a position its score by the rule player, what it leaves and which live tiles help."""
+    from .explain import as_text
+    from .game import Game
+    from .tiles import parse_kind
+
+    claim = None
+    if options.claim:
+        seat, _, tile = options.claim.partition(":")
+        claim = _seat(seat, "--claim"), parse_kind(tile)
+    game = Game.from_position(
+        options.hand,
+        options.caishen,
+        rules=_rules(options.rules, options.players),
+        seat=options.seat,
+        dealer=options.dealer,
+        melds={seat: text.split(",") for seat, text in _by_seat(options.melds, "--melds").items()},
+        discards=_by_seat(options.discards, "--discards"),
+        claim=claim,
+        after_claim=options.after_claim,
+        ladder=options.ladder,
+        seed=0,  # draws what the seat cannot see, on which nothing told here depends
+    )
+    for line in as_text(game):
+        print(line)
+    return DONE
+
+
+def _by_seat(given: Sequence[str], name: str) -> dict[int, str]:
+    """`SEAT:WHAT` for every seat that has something."""
+    found: dict[int, str] = {}
+    for text in given:
+        seat, _, what = text.partition(":")
+        if _seat(seat, name) in found:
+            raise ValueError(f"{name} has seat {seat} twice")
+        found[int(seat)] = what.strip()
+    return found
+
+
+def _seat(text: str, name: str) -> int:
+    if text not in ("0", "1", "2", "3"):
+        raise ValueError(f"{name} takes SEAT:WHAT with a seat from 0 to 3, not {text!r}")
+    return int(text)
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     top = argparse.ArgumentParser("wzmj", description="Wenzhou Mahjong: play, measure, look up the rules.")
@@ -320,7 +370,22 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("file", metavar="FILE", help="a record")
     command.add_argument("--verify", action="store_true", help="only tell whether it is complete and all of it is right")
     command.add_argument("--to", metavar="FILE.npz", help="write observations, masks, actions, seats and games there")
+    command.add_argument("--html", metavar="FILE.html", help="write a page there that shows the record in a browser")
     command.set_defaults(run=replay)
+
+    command = commands.add_parser("explain", help=explain.__doc__, description=explain.__doc__)
+    command.add_argument("hand", metavar="HAND", help="own concealed tiles, such as 123m456p55z; the last one was just drawn")
+    command.add_argument("--caishen", required=True, metavar="TILE", help="the wild kind, such as 5p")
+    command.add_argument("--players", type=int, default=4, help="how many play (default 4)")
+    command.add_argument("--seat", type=int, default=0, help="own seat (default 0)")
+    command.add_argument("--dealer", type=int, default=0, help="the dealer's seat (default 0)")
+    command.add_argument("--ladder", type=int, default=0, help="index of the dealer's base (default 0)")
+    command.add_argument("--melds", nargs="+", default=[], metavar="SEAT:MELDS", help="such as '1:peng 222z,chi 345p'")
+    command.add_argument("--discards", nargs="+", default=[], metavar="SEAT:TILES", help="in order, such as 0:31z2m 1:9s")
+    command.add_argument("--claim", metavar="SEAT:TILE", help="asked about this tile, which that seat has just discarded")
+    command.add_argument("--after-claim", action="store_true", help="to discard after chi or peng: no tile was drawn")
+    command.add_argument("--rules", metavar="FILE", help="a rules file (default: classic)")
+    command.set_defaults(run=explain)
 
     command = commands.add_parser("warmup", help=warmup.__doc__, description=warmup.__doc__)
     command.set_defaults(run=warmup)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +28,14 @@ from .observe import (
     write_state,
 )
 from .patterns import Pattern, patterns_in
+from .position import set_up
 from .render import table_text
 from .resample import redraw
 from .rules import Rules
+from .scene import Scene, scene_of
 from .state import CLAIM, NOTHING, ROB, new_states, plain
-from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name
+from .svg import table_svg
+from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name, parse_kind
 
 MAX_SEED = 2**64 - 1
 MAGIC = b"wzmj-game\n"
@@ -220,7 +223,55 @@ class Game:
         state.topped[:n] = flags
         self._setup: dict[str, Any] = {"dealer": int(dealer), "ladder": ladder, "bought": bought, "topped": list(flags)}
         self._actions = bytearray()
+        self._begun = True  # from the deal, not in the middle
         _begin(self._raw, dealer, ladder, bought)
+
+    @classmethod
+    def from_position(
+        cls,
+        hand: str | Sequence[int],
+        caishen: str | int,
+        *,
+        rules: Rules | None = None,
+        seat: int = 0,
+        dealer: int = 0,
+        melds: Mapping[int, Sequence[str]] | None = None,
+        discards: Mapping[int, str | Sequence[int]] | None = None,
+        claim: tuple[int, str | int] | None = None,
+        after_claim: bool = False,
+        ladder: int = 0,
+        bought: bool = False,
+        topped: Sequence[bool] = (),
+        seed: int | None = None,
+    ) -> Game:
+        """A hand set up from what a person knows: `seat` is to act with the concealed tiles `hand`.
+
+        Tiles are text such as `123m55z`, or kinds. The tile of `hand` written last is the one just drawn, or none with
+        `after_claim`, after chi or peng. `melds` and `discards` by seat: melds as `peng 222z`, `chi 345p` (the first is the
+        tile claimed), `gang 1111m`, `added 1111m`, `concealed 1111m`; discards in order, claimed ones left out. `claim`: the
+        seat is asked about this tile that another seat, (seat, tile), has just discarded. The rest is drawn from `seed`.
+
+        The game can be played on, copied, drawn and observed; it has no beginning, so that `events`, `resample`, `to_bytes` and
+        records are not for it. ValueError names what cannot be.
+
+        >>> Game.from_position("123m 456p 789s 11z 22z 33z 5p 7z", caishen="9m").legal_actions()  # the lone wind first
+        [33]
+        """
+        game = cls(rules, seed=seed, dealer=dealer, ladder=ladder, bought=bought, topped=topped)
+        n = game.num_players
+        caishen = parse_kind(caishen) if isinstance(caishen, str) else check_int(caishen, "caishen", 0, NUM_KINDS - 1)
+        if claim is not None:
+            source, tile = claim
+            tile = parse_kind(tile) if isinstance(tile, str) else check_int(tile, "claim", 0, NUM_KINDS - 1)
+            claim = check_int(source, "claim", 0, n - 1), tile
+        states = new_states(1, game.rules)
+        for name in ("dealer", "ladder", "bought", "topped", "stream", "policy", "hand_number"):
+            states[name] = game._states[name]
+        seat = check_int(seat, "seat", 0, n - 1)
+        set_up(states, seat, hand, caishen, check_flag(after_claim, "after_claim"), melds or {}, discards or {}, claim, game.seed)
+        game._states, game._raw = states, plain(states)
+        game._begun = False
+        return game
 
     # --- playing ---
 
@@ -340,6 +391,19 @@ class Game:
         """16 hex digits over the logical fields listed in `wzmj_env.digest`: equal digests go on alike."""
         return f"{int(_digest(self._raw)):016x}"
 
+    def scene(self, seat: int | None = None) -> Scene:
+        """What a drawing shows, open or as `seat` may see it, as plain values: see `wzmj_env.scene`."""
+        if seat is not None:
+            seat = check_int(seat, "seat", 0, self.num_players - 1)
+        return scene_of(self._states[0], int(tiles_remaining(self._raw)), seat)
+
+    def svg(self, seat: int | None = None) -> str:
+        """The table drawn as SVG, open or as `seat` may see it."""
+        return table_svg(self.scene(seat))
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
     def __str__(self) -> str:
         return table_text(self._states[0], int(tiles_remaining(self._raw)))
 
@@ -349,7 +413,9 @@ class Game:
     # --- copies and bytes ---
 
     def begun(self) -> Game:
-        """This game as it began."""
+        """This game as it began. ValueError for one that was set up from a position."""
+        if not self._begun:
+            raise ValueError("this game was set up from a position: how it came about is not known")
         return Game(self.rules, seed=self.seed, wall=self.wall, **self._setup)
 
     def copy(self) -> Game:
@@ -360,6 +426,7 @@ class Game:
         other._raw = plain(other._states)
         other._setup = self._setup
         other._actions = bytearray(self._actions)
+        other._begun = self._begun
         return other
 
     def __copy__(self) -> Game:
@@ -378,6 +445,7 @@ class Game:
 
     def to_bytes(self) -> bytes:
         """The game as bytes: magic, length, SHA-256, and its beginning and actions as JSON. See `from_bytes`."""
+        self.begun()
         body = json.dumps(
             {
                 "format": FORMAT_VERSION,
@@ -486,6 +554,9 @@ class Match:
         other.rules, other.hands, other.seed = self.rules, self.hands, self.seed
         other.scores, other.results, other.game = self.scores.copy(), list(self.results), self.game.copy()
         return other
+
+    def _repr_svg_(self) -> str:
+        return self.game.svg()
 
     def __str__(self) -> str:
         scores = " ".join(f"{x:+d}" for x in self.scores.tolist())

@@ -328,7 +328,7 @@ class Recorder:
         recorder._fsync = check_flag(fsync, "fsync")
         recorder._start(record._check, record.hands)
         recorder._file = file = open(path, "r+b", buffering=0)  # noqa: SIM115
-        file.truncate(record._whole)
+        file.truncate(record.whole)
         file.seek(0, os.SEEK_END)
         recorder._write(record._missing)
         if last is not None:
@@ -510,7 +510,8 @@ class Record:
     """A record to read: the header at once, the hands by iterating, one in memory at a time, every line checked.
 
     RecordError names the file, the line and what is wrong. After a whole iteration `closed` says whether the last line is
-    there, `cut` how many bytes of an incomplete line stand at the end (of a compressed file: 1 when it ends too soon).
+    there, `whole` how many bytes (unpacked) its whole lines have, `cut` how many an incomplete one at the end has (at least 1
+    where a compressed file ends too soon).
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -555,7 +556,7 @@ class Record:
 
     def _lines(self) -> Iterator[bytes]:
         """Whole lines; counts the bytes of a last one that is not."""
-        self._whole = self.cut = 0
+        self.whole = self.cut = 0
         self._line = 1
         rest = b""
         with open(self.path, "rb") as file:
@@ -571,7 +572,7 @@ class Record:
                 ended = ended or not chunk
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
-                    self._whole += len(line) + 1
+                    self.whole += len(line) + 1
                     if len(line) >= MAX_LINE:
                         raise self._wrong(f"the line is longer than {MAX_LINE} bytes")
                     yield line + b"\n"

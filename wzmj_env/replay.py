@@ -124,9 +124,11 @@ def write_arrays(record: Record, path: str | Path) -> int:
     Decisions are in the order played. Memory does not grow with the record; the file is there whole or not at all.
     """
     path = Path(path)
-    columns: dict[str, IO[bytes]] = {name: tempfile.TemporaryFile(dir=path.parent) for name in ARRAYS}
+    columns: dict[str, IO[bytes]] = {}
     n = 0
     try:
+        for name in ARRAYS:
+            columns[name] = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115
         for hand in record:
             for game, action in zip(hand.positions(), hand.game.actions, strict=False):
                 seat = game.current_player

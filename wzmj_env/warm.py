@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from . import aec, duplicate, hand, scoring, tiles
+from . import aec, duplicate, explain, hand, record, scoring, tiles
 from ._jit import cache_dir
 from .batch import VectorEnv
 from .game import Game, Match
@@ -24,6 +25,11 @@ def compile_all() -> Path | None:
     game.digest()
     game.resample(0, seed=0)
     str(game)
+    with tempfile.TemporaryDirectory() as folder:
+        with record.Recorder(Path(folder) / "hand", game.rules, list("abcd")) as recorder:
+            recorder.begin(game)
+        assert len(list(record.Record(recorder.path))) == 1
+    explain.prospects(Game.from_position("123m 456p 789s 11z 22z 33z 5p 7z", caishen="9m"))
     assert game.result is not None
     Match(seed=0)
     env = VectorEnv(2, state=True)

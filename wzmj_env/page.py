@@ -1,0 +1,103 @@
+"""The replay page: one HTML file that holds everything it needs, a record too if it is given one.
+
+It is made of `pages/replay.html`, `.css` and `.js`, of the symbols of `svg`, and of the numbers that its layout shares with
+`svg.table_svg`. Its content security policy lets nothing run but its own script and nothing be fetched but records from
+where it lies.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from . import actions, svg, tiles
+from .engine import DEALT
+from .files import whole_file
+from .glyphs import EM, GLYPHS
+from .record import VERSIONS, Record, RecordError
+
+MAX_EMBEDDED = 1 << 26  # bytes of a record in a page
+
+
+def layout() -> dict[str, Any]:
+    """The numbers and names that the page shares with Python."""
+    return {
+        "versions": VERSIONS,
+        "kinds": tiles.NUM_KINDS,
+        "tiles": tiles.NUM_TILES,
+        "dealt": DEALT,
+        "white": tiles.WHITE,
+        "honours": tiles.HONOURS,
+        "actions": [actions.GANG, actions.CHI_LOW, actions.PENG, actions.GANG_CLAIM, actions.HU, actions.PASS, actions.RAISE],
+        "names": {"en": tiles.NAMES_EN, "zh": tiles.NAMES_ZH},
+        "prefix": svg.PREFIX,
+        "tileWidth": svg.TILE_WIDTH,
+        "tileHeight": svg.TILE_HEIGHT,
+        "width": svg.WIDTH,
+        "head": svg.HEAD,
+        "band": svg.BAND,
+        "pad": svg.PAD,
+        "handTile": svg.HAND_TILE,
+        "meldTile": svg.MELD_TILE,
+        "discardTile": svg.DISCARD_TILE,
+        "first": svg.FIRST,
+        "discardsARow": svg.DISCARDS_A_ROW,
+        "digit": svg.DIGIT,
+        "table": svg.TABLE,
+        "bandColour": svg.BAND_COLOUR,
+        "em": EM,
+        "signs": {sign: GLYPHS[sign][0] for sign in svg.NUMBER_SIGNS},
+    }
+
+
+def replay_page(record: str | None = None) -> str:
+    """The page, with the text of a record in it or waiting for one."""
+    style, script = _part("replay.css"), _part("replay.js")
+    policy = (
+        f"default-src 'none'; script-src {_hash_source(script)}; style-src {_hash_source(style)}; connect-src 'self';"
+        " base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": policy,
+        "style": style,
+        "symbols": f'<svg class="symbols" aria-hidden="true"><defs>{svg.symbols()}</defs></svg>',
+        "layout": _inert_json(layout()),
+        "record": _inert_json(record),
+        "script": script,
+    }
+    page = []
+    for piece in _part("replay.html").split("{{"):
+        name, closed, rest = piece.partition("}}")
+        page.append(parts[name] + rest if closed else piece)
+    return "".join(page)
+
+
+def write_page(path: str | Path, record: Record) -> int:
+    """Write the page with a record that verifies; how many hands are in it. An incomplete last line is left out."""
+    hands = sum(1 for _ in record)
+    opened = gzip.open if record.compressed else open
+    with opened(record.path, "rb") as file:
+        text = file.read(record.whole) if record.whole <= MAX_EMBEDDED else b""
+    if record.whole > MAX_EMBEDDED:
+        raise RecordError(f"the record has {record.whole} bytes; a page holds {MAX_EMBEDDED}")
+    with whole_file(path) as out:
+        out.write(replay_page(text.decode("ascii")).encode())
+    return hands
+
+
+def _part(name: str) -> str:
+    return (resources.files(__package__) / "pages" / name).read_text(encoding="utf-8")
+
+
+def _hash_source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _inert_json(value: Any) -> str:
+    """JSON that ends no element and begins no comment, whatever is in it."""
+    return json.dumps(value).replace("<", "\\u003c")
