@@ -6,6 +6,7 @@ python benchmarks/bots.py --seconds 5 --bot "python examples/bots/random_bot.py"
 from __future__ import annotations
 
 import argparse
+import resource
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -24,17 +25,27 @@ RULES = Rules(stakes=False)
 SEATS = np.arange(4)[None]
 
 
-def questions(bot: str, seconds: float) -> tuple[float, float]:
-    """Questions a second that one table of four processes answers, and the longest answer in seconds."""
+def processor_time() -> float:
+    """Seconds that this process and those of its children that have ended have computed."""
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def questions(bot: str, seconds: float) -> tuple[float, float, float]:
+    """Questions a second that one table of four processes answers, the longest answer in seconds, and the seconds of
+    processor time that a question takes in table and bots together, their start included."""
     with Room([ProcessAgent(bot)] * 4, RULES) as room:
         list(room.play(SEATS, 0, 5, 1))  # starts the programs, compiles
         room.reset_use()
+        computed = processor_time()
         start, deal = time.perf_counter(), 5
         while (spent := time.perf_counter() - start) < seconds:
             deal += len(list(room.play(SEATS, deal, deal + 1, 1)))
         bots = room.bots.values()
         assert not any(one.faults for one in bots)
-        return sum(one.questions for one in bots) / spent, max(one.longest for one in bots)
+        asked = sum(one.questions for one in bots)
+        longest = max(one.longest for one in bots)
+    return asked / spent, longest, (processor_time() - computed) / asked
 
 
 def recorded_hands(agent: str, seconds: float) -> float:
@@ -71,8 +82,11 @@ def main() -> None:
     for tables in (1, 2):
         with ProcessPoolExecutor(tables, get_context("spawn")) as executor:
             done = list(executor.map(questions, [options.bot] * tables, [options.seconds] * tables))
-        rate, longest = sum(row[0] for row in done), max(row[1] for row in done)
-        print(f"processes, {tables} tables at once: {rate:,.0f} questions/s, longest answer {longest * 1000:.1f} ms")
+        rate, longest, computed = sum(row[0] for row in done), max(row[1] for row in done), max(row[2] for row in done)
+        print(
+            f"processes, {tables} tables at once: {rate:,.0f} questions/s, longest answer {longest * 1000:.1f} ms,"
+            f" {computed * 1e6:.0f} us of processor time a question"
+        )
     print(f"{options.agent}, recorded: {recorded_hands(options.agent, options.seconds):,.0f} hands/s")
     print(f"{options.agent}, unrecorded: {unrecorded_hands(options.agent, options.seconds):,.0f} hands/s")
 

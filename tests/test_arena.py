@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from test_page import browser  # noqa: F401
 from test_referee import RANDOM_BOT, marked  # noqa: F401
 
 from wzmj_env import Rules, arena, cli, duplicate, ratings, report
@@ -311,6 +312,27 @@ def test_hostile_names_are_text(played):
     assert not [name for name, _ in parser.attributes if name.startswith("on")]
     assert "<svg" not in page
     assert "'=1+1" in report._csv([["=1+1"]])
+
+
+@pytest.mark.parametrize("name", ["rule", "<svg onload=document.title='pwned'>"])
+def test_the_report_opens_in_a_browser(played, tmp_path, browser, name):  # noqa: F811
+    _, results = played
+    results = {**results, "agents": [{**agent, "agent": name} for agent in results["agents"]]}
+    report.write(tmp_path, results)
+    wrong = []
+    tab = browser.new_page(viewport={"width": 1000, "height": 800})
+    tab.on("console", lambda message: wrong.append(message.text))
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+    tab.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else wrong.append(request.url))
+    tab.goto((tmp_path / "report.html").as_uri())
+    widths = tab.evaluate("[...document.images].map(image => image.complete && image.naturalWidth)")
+    assert len(widths) == 5 and all(widths)
+    assert tab.title() == "wzmj arena"
+    assert name in tab.locator("table").first.inner_text()
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert wrong == []
+    tab.close()
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
