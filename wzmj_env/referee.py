@@ -232,7 +232,7 @@ class _Hand:
             if leavers:
                 for seat in leavers:
                     self.clock.leave(seat)
-                raise _Ended(sorted(leavers))
+                raise _Ended(sorted(set(leavers)))
 
     def bring_back(self) -> list[int]:
         """Start the bots anew that are away; those that have used up their restarts have left."""
