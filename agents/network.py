@@ -1,19 +1,24 @@
-"""The network of the PPO player: an MLP over the planes, with one head for the policy and one for the value."""
+"""The networks of the PPO player: logits of the 76 actions and a value, from the planes and, if so configured, the rule
+player's advice."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from agents.advice import ADVICE_SIZE, ADVISER
 from wzmj_env.actions import NUM_ACTIONS
-from wzmj_env.observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, PLANE, PLANES, SEAT_COLUMN, TABLE_COLUMN
+from wzmj_env.observe import OBSERVATION_SIZE, PLANE, PLANES, SEAT_COLUMN, STATE_PLANES, STATE_SHAPE, TABLE_COLUMN
 from wzmj_env.state import MAX_SEATS
+from wzmj_env.tiles import NUM_KINDS
 
 MASKED = -1e8  # logit of an illegal action: large and finite, so that entropies and gradients stay finite
 
@@ -22,18 +27,102 @@ PLANE_DIVISORS = {"DISCARD_ORDER": 100, "DISCARD_SEAT": 4, "DISCARD_FATE": 6, "Q
 TABLE_DIVISORS = {"NUM_PLAYERS": 4, "REMAINING": 100, "DISCARDS": 100, "GANGS": 4, "LADDER": 4}
 SEAT_DIVISORS = {"HAND_SIZE": 16, "DRAWS": 20, "MELDS": 5}
 
+# Planes and columns of the compact inputs: who discarded which tile when, and what became of it, is left out, as are
+# planes whose content shows elsewhere.
+COMPACT_PLANES = ("HAND", "CAISHEN", "WHITE_AS_FACE", "CHI", "PENG", "DISCARDED", "QUESTION", "DRAWN", "SHOWN_WINDS", "BARRED")
+COMPACT_TABLE = (
+    *("PHASE_STAKES", "PHASE_TURN", "PHASE_DISCARD", "PHASE_CLAIM", "PHASE_ROB"),
+    *("REMAINING", "LADDER", "BOUGHT", "DISCARDS", "GANGS"),
+)
+COMPACT_SEAT = ("DEALER", "HAND_SIZE", "DRAWS", "MELDS", "TOPPED", "STAKE_DECIDED")
 
-def input_scale() -> Tensor:
-    """One factor for each input, `(OBSERVATION_SIZE,)`."""
-    divisor = np.ones(OBSERVATION_SHAPE, np.float32)
-    sizes = {name: size for name, size, _ in PLANES}
+INPUTS = ("all", "compact")
+CRITICS = ("shared", "own", "central")
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+_PLANE_SIZES = {name: size for name, size, _ in (*PLANES, *STATE_PLANES)}
+
+
+def _planes(names: Sequence[str]) -> list[int]:
+    """Places in the flat state of whole planes."""
+    return [PLANE[name] * NUM_KINDS + i for name in names for i in range(_PLANE_SIZES[name] * NUM_KINDS)]
+
+
+def input_columns(inputs: str, central: bool) -> np.ndarray:
+    """Places in the flat state, `(I,) int64`, that a network reads: those of the observation first, and behind them, with
+    a `central` critic, the hands of the others."""
+    if inputs == "all":
+        columns = list(range(OBSERVATION_SIZE))
+    else:
+        columns = _planes(COMPACT_PLANES)
+        columns += [PLANE["TABLE"] * NUM_KINDS + TABLE_COLUMN[name] for name in COMPACT_TABLE]
+        columns += [(PLANE["SEAT"] + q) * NUM_KINDS + SEAT_COLUMN[name] for q in range(MAX_SEATS) for name in COMPACT_SEAT]
+    return np.array(columns + (_planes(["OTHER_HAND"]) if central else []), np.int64)
+
+
+def input_scale(columns: np.ndarray) -> Tensor:
+    """One factor for each input."""
+    divisor = np.ones(STATE_SHAPE, np.float32)
     for name, by in PLANE_DIVISORS.items():
-        divisor[PLANE[name] : PLANE[name] + sizes[name]] = by
+        divisor[PLANE[name] : PLANE[name] + _PLANE_SIZES[name]] = by
     for name, by in TABLE_DIVISORS.items():
         divisor[PLANE["TABLE"], TABLE_COLUMN[name]] = by
     for name, by in SEAT_DIVISORS.items():
         divisor[PLANE["SEAT"] : PLANE["SEAT"] + MAX_SEATS, SEAT_COLUMN[name]] = by
-    return torch.from_numpy(1 / divisor).reshape(-1)
+    return torch.from_numpy(1 / divisor.reshape(-1)[columns])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a network is made of; a file of weights carries it.
+
+    `inputs`: `all` of the observation, or the `compact` ones, less than half of it.
+    `critic`: `shared` is a head on the policy's trunk, `own` a network of its own, `central` one that sees all hands.
+    `prior`: the player whose scores are inputs, and whose choice the policy starts from; "" for none.
+    `prior_scale`: the logits start as this times the log of a score over the best one.
+    """
+
+    inputs: str = "all"
+    hidden: tuple[int, ...] = (256, 256)
+    critic: str = "shared"
+    critic_hidden: tuple[int, ...] = (256, 256)
+    prior: str = ""
+    prior_scale: float = 20.0
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "critic_hidden"):
+            sizes = getattr(self, name)
+            if not sizes or min(sizes) < 1:
+                raise ValueError(f"{name} must be one size a layer, each above 0, not {sizes!r}")
+        for name, allowed in (("inputs", INPUTS), ("critic", CRITICS)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
+        if self.prior not in ("", ADVISER):
+            raise ValueError(f"prior must be {ADVISER!r} or '' for none, not {self.prior!r}")
+
+    @classmethod
+    def from_plain(cls, values: dict[str, Any]) -> Shape:
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return cls(**fields)
+
+    def plain(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Inputs of a decision as places in the flat state; those of the observation first: see `input_columns`."""
+        return input_columns(self.inputs, self.critic == "central")
+
+    @property
+    def policy_columns(self) -> np.ndarray:
+        """Those that the policy reads, all of the observation."""
+        return input_columns(self.inputs, False)
+
+    @property
+    def advice(self) -> int:
+        """Inputs from the rule player."""
+        return ADVICE_SIZE if self.prior else 0
 
 
 def _layer(inputs: int, outputs: int, gain: float) -> nn.Linear:
@@ -43,25 +132,82 @@ def _layer(inputs: int, outputs: int, gain: float) -> nn.Linear:
     return layer
 
 
-class Network(nn.Module):
-    """Planes `(B, OBSERVATION_SIZE) uint8` to logits `(B, 76)`, illegal ones at `MASKED`, and values `(B,)`."""
+def linear(layer: nn.Module, x: Tensor) -> Tensor:
+    """A linear layer in the precision of its input."""
+    assert isinstance(layer, nn.Linear)
+    return F.linear(x, layer.weight.to(x.dtype), None if layer.bias is None else layer.bias.to(x.dtype))
+
+
+class Trunk(nn.Module):
+    """The first columns of the inputs `(B, I) uint8` and the advice `(B, ..) float32` to features `(B, hidden[-1])`.
+
+    Computes in `precision`; weights and what comes out are float32.
+    """
 
     scale: Tensor
 
-    def __init__(self, hidden: Sequence[int] = (256, 256)) -> None:
+    def __init__(self, columns: np.ndarray, advice: int, hidden: Sequence[int], precision: torch.dtype) -> None:
         super().__init__()
-        self.hidden = tuple(hidden)
-        self.first = _layer(OBSERVATION_SIZE, self.hidden[0], math.sqrt(2))
-        self.rest = nn.Sequential()
-        for inputs, outputs in pairwise(self.hidden):
-            self.rest.extend((_layer(inputs, outputs, math.sqrt(2)), nn.ReLU()))
-        self.actor = _layer(self.hidden[-1], NUM_ACTIONS, 0.01)
-        self.critic = _layer(self.hidden[-1], 1, 1.0)
-        self.register_buffer("scale", input_scale(), persistent=False)
+        self.inputs, self.precision = len(columns), precision
+        self.first = _layer(self.inputs, hidden[0], math.sqrt(2))
+        self.advised = nn.Linear(advice, hidden[0], bias=False) if advice else None
+        self.rest = nn.ModuleList(_layer(inputs, outputs, math.sqrt(2)) for inputs, outputs in pairwise(hidden))
+        self.register_buffer("scale", input_scale(columns), persistent=False)
 
-    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, inputs: Tensor, advice: Tensor) -> Tensor:
+        to = self.precision
         # The weights are scaled instead of the inputs: there are fewer of them than there are numbers in a batch.
-        x = F.linear(observations.flatten(1).float(), self.first.weight * self.scale, self.first.bias)
-        x = self.rest(F.relu(x))
-        logits = self.actor(x).masked_fill(masks == 0, MASKED)
-        return logits, self.critic(x).squeeze(-1)
+        weight = (self.first.weight * self.scale).to(to)
+        x = F.linear(inputs[:, : self.inputs].to(to), weight, self.first.bias.to(to))
+        if self.advised is not None:
+            x = x + linear(self.advised, advice.to(to))
+        x = F.relu(x)
+        for layer in self.rest:
+            x = F.relu(linear(layer, x))
+        return x.float()
+
+
+class Network(nn.Module):
+    """Inputs `(B, len(shape.columns)) uint8`, masks `(B, 76) int8` and advice `(B, shape.advice) float32` to logits `(B, 76)`,
+    illegal ones at `MASKED`, and values `(B,)`."""
+
+    def __init__(self, shape: Shape | None = None, precision: str = "float32") -> None:
+        super().__init__()
+        self.shape = shape = shape or Shape()
+        dtype = PRECISIONS[precision]
+        self.trunk = Trunk(shape.policy_columns, shape.advice, shape.hidden, dtype)
+        self.actor = _layer(shape.hidden[-1], NUM_ACTIONS, 0.01)
+        self.prior_scale = nn.Parameter(torch.tensor(shape.prior_scale)) if shape.prior else None
+        self.critic_trunk = None
+        if shape.critic != "shared":
+            self.critic_trunk = Trunk(shape.columns, shape.advice, shape.critic_hidden, dtype)
+        self.critic = _layer((shape.hidden if shape.critic == "shared" else shape.critic_hidden)[-1], 1, 1.0)
+
+    def _logits(self, features: Tensor, masks: Tensor, advice: Tensor) -> Tensor:
+        logits = self.actor(features)
+        if self.prior_scale is not None:
+            logits = logits + self.prior_scale * advice[:, :NUM_ACTIONS]
+        return logits.masked_fill(masks == 0, MASKED)
+
+    def policy(self, inputs: Tensor, masks: Tensor, advice: Tensor) -> Tensor:
+        """The logits alone; `shape.policy_columns` are enough."""
+        return self._logits(self.trunk(inputs, advice), masks, advice)
+
+    def values(self, inputs: Tensor, advice: Tensor) -> Tensor:
+        """The values alone."""
+        trunk = self.critic_trunk if self.critic_trunk is not None else self.trunk
+        return self.critic(trunk(inputs, advice)).squeeze(-1)
+
+    def forward(self, inputs: Tensor, masks: Tensor, advice: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.trunk(inputs, advice)
+        own = features if self.critic_trunk is None else self.critic_trunk(inputs, advice)
+        return self._logits(features, masks, advice), self.critic(own).squeeze(-1)
+
+    def policy_weights(self) -> dict[str, Tensor]:
+        """All that the policy needs."""
+        return {k: v for k, v in self.state_dict().items() if self.shape.critic == "shared" or not k.startswith("critic")}
+
+    def load_policy(self, weights: dict[str, Tensor]) -> None:
+        """Take the policy's weights, and a critic's where there are such. RuntimeError where they do not fit."""
+        needed = self.policy_weights().keys()
+        self.load_state_dict(weights, strict=not needed <= weights.keys() or "critic.bias" in weights)

@@ -13,11 +13,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from agents.network import Network
+from agents.advice import advise
+from agents.network import Network, Shape
 from wzmj_env.actions import ACTION_VERSION
 from wzmj_env.observe import OBSERVATION_VERSION, PLANE, TABLE_COLUMN
 
 CHECKPOINT = "checkpoint.pt"  # in a run's folder
+SHIPPED = {name: Path(__file__).parent / "weights" / f"{name}.safetensors" for name in ("4p", "2p")}
 METADATA = "wzmj"  # key of the header in a safetensors file; its value is JSON
 
 
@@ -30,13 +32,16 @@ class PPOAgent:
         self.num_players = num_players
         self.sample = sample
         self.generator = torch.Generator()
+        self.columns = network.shape.policy_columns
 
     @torch.no_grad()
     def act(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         seats = observations[:, PLANE["TABLE"], TABLE_COLUMN["NUM_PLAYERS"]]
         if (seats != self.num_players).any():
             raise ValueError(f"agent {self.name!r} was trained for {self.num_players} players; here are {seats.max()}")
-        logits, _ = self.network(torch.from_numpy(observations), torch.from_numpy(masks))
+        advice = advise(observations, masks) if self.network.shape.prior else np.zeros((len(masks), 0), np.float32)
+        inputs = torch.from_numpy(observations.reshape(len(masks), -1)[:, self.columns])
+        logits = self.network.policy(inputs, torch.from_numpy(masks), torch.from_numpy(advice))
         if self.sample:
             return torch.multinomial(logits.softmax(-1), 1, generator=self.generator).squeeze(-1).numpy()
         return logits.argmax(-1).numpy()
@@ -54,7 +59,7 @@ def header(network: Network, num_players: int) -> dict[str, Any]:
         "observation_version": OBSERVATION_VERSION,
         "action_version": ACTION_VERSION,
         "num_players": num_players,
-        "hidden": list(network.hidden),
+        "network_shape": network.shape.plain(),
     }
 
 
@@ -66,8 +71,8 @@ def check_versions(found: dict[str, Any], path: Path) -> None:
 
 
 def weights_as_bytes(network: Network, num_players: int) -> bytes:
-    """The weights as a safetensors file."""
-    return save(network.state_dict(), {METADATA: json.dumps(header(network, num_players))})
+    """The policy's weights as a safetensors file; a critic of its own stays behind."""
+    return save(network.policy_weights(), {METADATA: json.dumps(header(network, num_players))})
 
 
 def first_line(error: Exception) -> str:
@@ -102,21 +107,24 @@ def _read_weights(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def load(path: str | Path, *, sample: bool = False) -> PPOAgent:
-    """The agent in a run's folder, a checkpoint or a safetensors file. ValueError says what is wrong with it.
+    """The agent shipped under a name of `SHIPPED`, in a run's folder, a checkpoint or a safetensors file. ValueError
+    says what is wrong with it.
 
     Torch is held to one thread: more cores are better used by more processes.
     """
-    path = Path(path)
+    path = SHIPPED.get(str(path), Path(path))
     if path.suffix == ".safetensors":
         found, weights = _read_weights(path)
     else:
         found = read_checkpoint(path / CHECKPOINT if path.is_dir() else path)
         weights = found["network"]
     try:
-        network = Network(found["hidden"])
-        network.load_state_dict(weights)
+        network = Network(Shape.from_plain(found["network_shape"]))
+        network.load_policy(weights)
         agent = PPOAgent(network, int(found["num_players"]), sample=sample, name=f"ppo:{path}")
     except (KeyError, TypeError, RuntimeError) as error:
         raise ValueError(f"{path}: the weights do not fit their description: {first_line(error)}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     torch.set_num_threads(1)
     return agent

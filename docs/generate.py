@@ -21,7 +21,21 @@ white green red). Seats are relative: the observer's own first, then the others 
 While stakes are asked no tile is to be seen. A seat that is not asked cannot tell who is: the mask is zeros for it, and
 `TO_MOVE` is 0 for all while a tile is claimed or robbed.
 
-{observe.layout_table()}
+{observe.layout_table((*observe.PLANES, *observe.STATE_PLANES))}
+
+{observe.columns_table("TABLE", observe.TABLE_COLUMNS)}
+
+{observe.columns_table("SEAT", observe.SEAT_COLUMNS)}
+
+## The compact form
+
+`VectorEnv(..., observe="counts")` gives `{observe.COUNTS_SHAPE}` in place of the planes: counts, and no history of the discards.
+
+{observe.layout_table(observe.COUNT_PLANES)}
+
+Either form is `uint8`, or with `dtype=np.float32` the same numbers as floats, unscaled.
+
+## Rewards and actions
 
 Rewards are payments in units, paid to every seat when a hand is settled, and sum to zero.
 

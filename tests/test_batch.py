@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from wzmj_env import Game, IllegalActionError, Match, Rules, VectorEnv
+from wzmj_env import batch as batch_module
 
 STEPS = 400
 NO_STAKES = Rules(stakes=False)
@@ -219,6 +220,7 @@ def test_any_integer_array_is_taken(dtype):
     [
         {"num_envs": 0}, {"num_envs": 2.0}, {"num_envs": True}, {"seed": -1}, {"seed": 2**64}, {"seed": "1"},
         {"num_threads": 0}, {"rules": {"num_players": 4}}, {"games": [1]}, {"games": [-1, 2]}, {"games": [0.5, 1.0]},
+        {"observe": "planes"}, {"observe": 1}, {"observe": None}, {"dtype": np.float64}, {"dtype": "uint"}, {"dtype": []},
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_refused(arguments):
@@ -237,3 +239,42 @@ def test_seeds_of_any_size():
     assert VectorEnv(1, seed=2**64 - 1).seed == 2**64 - 1
     entropy = VectorEnv(1, seed=None)
     assert np.array_equal(VectorEnv(1, seed=entropy.seed).states.wall, entropy.states.wall)
+
+
+@pytest.mark.parametrize("observe", [True, "counts"])
+def test_floats_are_the_same_numbers(observe):
+    floats = VectorEnv(32, seed=5, observe=observe, state=True, dtype=np.float32)
+    small = VectorEnv(32, seed=5, observe=observe, state=True)
+    for _ in range(300):
+        for env in (floats, small):
+            env.step(env.sample_actions())
+        for name in ("observation", "state"):
+            assert getattr(floats, name).dtype == np.float32
+            assert np.array_equal(getattr(floats, name), getattr(small, name)), name
+
+
+def test_a_step_makes_no_new_buffers():
+    env = VectorEnv(8, seed=1, state=True)
+    names = ("observation", "state", "action_mask", "current_player", "rewards", "terminated", "final_states")
+    before = {name: getattr(env, name) for name in names}
+    env.step(env.sample_actions())
+    env.reset()
+    assert all(getattr(env, name) is before[name] for name in names)
+    assert env.sample_actions() is env.sample_actions()
+
+
+def test_passes_over_many_games_are_the_same_on_threads(monkeypatch):
+    alone, threaded = VectorEnv(64, seed=4), VectorEnv(64, seed=4, num_threads=3)
+    monkeypatch.setattr(batch_module, "WORTH_A_THREAD", 1)
+    for _ in range(100):
+        actions = threaded.sample_actions().copy()
+        assert np.array_equal(actions, alone.sample_actions())
+        threaded.step(actions)
+        alone.step(actions)
+        assert np.array_equal(alone.observation, threaded.observation)
+    bad = threaded.sample_actions().copy()
+    bad[[20, 63]] = 76
+    before = threaded.states.tobytes()
+    with pytest.raises(IllegalActionError, match="game 20 "):
+        threaded.step(bad)
+    assert threaded.states.tobytes() == before

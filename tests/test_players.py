@@ -17,8 +17,9 @@ import naive
 from test_engine import game_of
 from test_views import RULES, exchange_hidden
 
-DETERMINISTIC = ("greedy", "rule:1")
-RULE_1 = "5625b360611161ee"
+RULE = {"rule:1": strategy.RULE_1, "rule:2": strategy.RULE_2}
+GOLDEN = {"rule:1": "5625b360611161ee", "rule:2": "56444f684f4b9237"}
+DETERMINISTIC = ("greedy", *RULE)
 SOFT = 1
 
 
@@ -85,27 +86,31 @@ def test_takes_a_win(name):
     assert of_game(game, name) == "hu"
 
 
-def test_rule_keeps_eight_pairs_together():
+@pytest.mark.parametrize("name", RULE)
+def test_rule_keeps_eight_pairs_together(name):
     game = game_of("11m 33m 55p 77p 22s 44s 66s 1z 2m", dealer_extra="1z")
-    assert of_game(game, "rule:1") in ("discard 2m", "hu")
+    assert of_game(game, name) in ("discard 2m", "hu")
     game = game_of("11m 33m 55p 77p 22s 44s 66z 9s 2m", dealer_extra="5m")
-    assert of_game(game, "rule:1") in ("discard 2m", "discard 5m", "discard 9s")
+    assert of_game(game, name) in ("discard 2m", "discard 5m", "discard 9s")
 
 
-def test_rule_does_not_break_a_ready_hand_by_a_gang():
+@pytest.mark.parametrize("name", RULE)
+def test_rule_does_not_break_a_ready_hand_by_a_gang(name):
     """111m with 23m beside it: the fourth 1m is worth more in a run."""
     game = game_of("111m 123m 456p 789p 12s 99s", dealer_extra="9p")
-    assert "gang" not in of_game(game, "rule:1")
+    assert "gang" not in of_game(game, name)
 
 
-def test_rule_declares_a_gang_that_costs_nothing():
+@pytest.mark.parametrize("name", RULE)
+def test_rule_declares_a_gang_that_costs_nothing(name):
     game = game_of("1111m 456p 789p 123s 45s 9s", dealer_extra="9s")
-    assert of_game(game, "rule:1") == "gang 1m"
+    assert of_game(game, name) == "gang 1m"
 
 
-def test_rule_keeps_a_pair_of_winds():
+@pytest.mark.parametrize("name", RULE)
+def test_rule_keeps_a_pair_of_winds(name):
     game = game_of("123m 456m 789p 23s 6s 9s 2p 11z", dealer_extra="9m")
-    assert of_game(game, "rule:1") in ("discard 6s", "discard 9s", "discard 2p", "discard 9m")
+    assert of_game(game, name) in ("discard 6s", "discard 9s", "discard 2p", "discard 9m")
 
 
 @njit
@@ -129,35 +134,37 @@ def _quanqiushen_chances(states, policy, decisions, found):
                 engine.begin_next_hand(s, False)
 
 
-def test_rule_goes_for_quanqiushen_when_it_is_near():  # R5.8
+@pytest.mark.parametrize("name", RULE)
+def test_rule_goes_for_quanqiushen_when_it_is_near(name):  # R5.8
     env = VectorEnv(2000, Rules(stakes=False), seed=8, observe=False)
     found = np.zeros(3, np.int64)
-    _quanqiushen_chances(plain(env.states), players.POLICIES["rule:1"], 1000, found)
+    _quanqiushen_chances(plain(env.states), players.POLICIES[name], 1000, found)
     assert found[0] > 50
     assert found[1] > 0.95 * found[0]
     assert found[2] > 20  # rather than a soft win
 
 
 @njit
-def _scores(states, scores):
-    strategy.rule_scores(states[0], scores)
+def _scores(states, version, scores):
+    strategy.rule_scores(states[0], version, scores)
 
 
-def scores_of(states):
+def scores_of(states, name):
     scores = np.empty(actions.NUM_ACTIONS)
-    _scores(states, scores)
+    _scores(states, RULE[name], scores)
     return scores
 
 
 @pytest.mark.parametrize("rules", RULES, ids=range(len(RULES)))
-def test_rule_plays_the_best_score_and_legal_actions_alone_have_one(rules):
+@pytest.mark.parametrize("name", RULE)
+def test_rule_plays_the_best_score_and_legal_actions_alone_have_one(name, rules):
     env = VectorEnv(16, rules, seed=6)
     for _ in range(150):
         for i in range(16):
             states = env.states[i : i + 1]
-            scores = scores_of(states)
+            scores = scores_of(states, name)
             assert np.array_equal(scores != strategy.ILLEGAL, env.action_mask[i] == 1)
-            assert choice(states, "rule:1") == np.flatnonzero(scores == scores.max())[-1]
+            assert choice(states, name) == np.flatnonzero(scores == scores.max())[-1]
         env.step(env.sample_actions())
 
 
@@ -171,7 +178,8 @@ def renaming(rng):
 
 
 @pytest.mark.parametrize("players_", [2, 4])
-def test_scores_keep_under_a_renaming_of_the_kinds(players_):
+@pytest.mark.parametrize("name", RULE)
+def test_scores_keep_under_a_renaming_of_the_kinds(name, players_):
     rng = random.Random(4)
     for seed in range(12):
         kinds, moved = renaming(rng)
@@ -182,9 +190,9 @@ def test_scores_keep_under_a_renaming_of_the_kinds(players_):
         game = Game(rules, wall=wall, dealer=dealer)
         other = Game(rules, wall=[kinds[k] for k in wall], dealer=dealer)
         while not game.done:
-            scores, renamed = scores_of(game._states), scores_of(other._states)
+            scores, renamed = scores_of(game._states, name), scores_of(other._states, name)
             assert np.allclose(scores, renamed[moved], rtol=1e-12)
-            action = choice(game._states, "rule:1")
+            action = choice(game._states, name)
             game.step(action)
             other.step(moved[action])
         assert np.array_equal(game.result.payments, other.result.payments)
@@ -212,10 +220,11 @@ def test_prospects_of_each_discard():
             assert (short[k], accepting[k], live[k]) == (-1, 0, -1)
 
 
-def test_the_dealer_buys_and_the_others_do_not_top():
+@pytest.mark.parametrize("name", RULE)
+def test_the_dealer_buys_and_the_others_do_not_top(name):
     env = VectorEnv(8, seed=1)
     for _ in range(4):
-        chosen = [choice(env.states[i : i + 1], "rule:1") for i in range(8)]
+        chosen = [choice(env.states[i : i + 1], name) for i in range(8)]
         for i, action in enumerate(chosen):
             is_dealer = env.current_player[i] == env.states.dealer[i]
             assert action == (actions.RAISE if is_dealer else actions.PASS)
@@ -232,13 +241,34 @@ def test_strength_goes_up_from_random_to_greedy_to_rule():
     assert duplicate.compare("rule", "greedy", "duel", 600, seed=1).verdict == "above"
 
 
-def test_rule_1_stays_what_it_is():
-    """Golden: what `rule:1` chose in games of its own; a change of it is a new version."""
+@pytest.mark.parametrize("name", RULE)
+def test_each_rule_player_stays_what_it_is(name):
+    """Golden: what it chose in games of its own; a change of it is a new version."""
     h = hashlib.sha256()
     for num_players in (2, 3, 4):
         env = VectorEnv(64, Rules(num_players=num_players), seed=2)
         for _ in range(200):
-            chosen = np.array([choice(env.states[i : i + 1], "rule:1") for i in range(64)])
+            chosen = np.array([choice(env.states[i : i + 1], name) for i in range(64)])
             h.update(chosen.astype("<i8").tobytes())
             env.step(chosen)
-    assert h.hexdigest()[:16] == RULE_1
+    assert h.hexdigest()[:16] == GOLDEN[name]
+
+
+def test_rule_2_looks_further_only_where_discards_come_near():
+    """It differs from `rule:1` in discards alone, and there the best score is the same."""
+    env = VectorEnv(64, Rules(stakes=False), seed=9)
+    differ = 0
+    for _ in range(150):
+        chosen = []
+        for i in range(64):
+            states = env.states[i : i + 1]
+            first, second = choice(states, "rule:1"), choice(states, "rule:2")
+            if first != second:
+                differ += 1
+                assert first < actions.GANG and second < actions.GANG
+                first_scores = scores_of(states, "rule:1")
+                assert first_scores[second] >= strategy.RULE_2.margin * first_scores[first]
+                assert np.isclose(scores_of(states, "rule:2").max(), first_scores.max(), rtol=1e-12)
+            chosen.append(second)
+        env.step(np.array(chosen))
+    assert differ > 20

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from agents.network import MASKED, Network
+from agents.advice import ADVICE_SIZE, ADVISER, advise
+from agents.network import MASKED, Network, Shape, input_columns
 from agents.ppo import CHECKPOINT, PPOAgent, load, read_checkpoint
 from train.ppo import (
     WEIGHTS,
     Config,
-    closed_decisions,
     collect,
+    decisions_of,
     learn,
     log_prob_and_entropy,
     main,
@@ -27,8 +28,8 @@ from train.ppo import (
     train,
 )
 from train.runs import fresh_folder, read_config, read_metrics, save_checkpoint
+from train.tables import LEARNER, Tables, draw
 from wzmj_env import Rules, VectorEnv
-from wzmj_env.observe import OBSERVATION_SIZE
 from wzmj_env.specs import CLONE, make_agent
 
 TINY = Config(hidden=(16,), num_envs=8, num_steps=24, num_minibatches=2, update_epochs=2, num_updates=20, seed=5)
@@ -39,6 +40,10 @@ TINY_ARGUMENTS = [
 ]
 
 
+def rows_of(closed):
+    return torch.from_numpy(np.flatnonzero(closed))
+
+
 def rollouts(config=TINY, number=3, learning=False):
     """Consecutive rollouts: the run, whose buffer is rewritten by each, the advantages and what is closed."""
     run = make_run(config)
@@ -46,7 +51,7 @@ def rollouts(config=TINY, number=3, learning=False):
         collect(run)
         advantages, closed = seat_advantages(run.rollout, config.gamma, config.gae_lambda)
         if learning:
-            learn(run, closed_decisions(run.rollout, advantages, closed))
+            learn(run, decisions_of(run.rollout, advantages), rows_of(closed))
         yield run, advantages, closed
         run.rollout.hold_over(closed)
 
@@ -154,6 +159,57 @@ def test_hands_are_counted_once(tmp_path):
     assert 0 < drawn <= hands
 
 
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", ["no_stakes", "duel", "classic"])
+def test_what_is_shown_in_training_is_what_an_agent_makes_of_its_observation(rules):
+    """Inputs and advice written from the state equal those that the observation gives."""
+    n, rules = 64, Rules.load(CLONE / f"configs/rules/{rules}.yaml")
+    columns = input_columns("compact", False)
+    tables = Tables(rules, np.full((n, rules.num_players), LEARNER), columns, 3)
+    inputs, masks = np.zeros((n, len(columns)), np.uint8), np.zeros((n, 76), np.int8)
+    players, learners, advice = np.zeros(n, np.int64), np.zeros(n, bool), np.zeros((n, ADVICE_SIZE), np.float32)
+    rewards, done = np.zeros((n, rules.num_players), np.float32), np.zeros(n, bool)
+    for turn in range(60):
+        tables.show(inputs, masks, players, learners, advice)
+        env = VectorEnv(n, rules)
+        env.load_state_dict({**tables.state_dict(), "options": env._options})
+        assert np.array_equal(env.action_mask, masks)
+        assert np.array_equal(env.observation.reshape(n, -1)[:, columns], inputs)
+        assert np.array_equal(advise(env.observation, masks, rules), advice)
+        assert learners.all()
+        tables.play(advice[:, :76].argmax(axis=1) if turn % 2 else masks.argmax(axis=1), rewards, done)
+
+
+def test_the_prior_alone_plays_as_the_rule_player_but_for_ties():
+    shape = Shape(hidden=(8,), prior=ADVISER)
+    network = Network(shape)
+    torch.nn.init.zeros_(network.actor.weight)
+    agent, rule = PPOAgent(network, 4), make_agent("rule")
+    env = VectorEnv(256, Rules(stakes=False), seed=4, skip_forced=True)
+    different = 0
+    for _ in range(40):
+        ours, its = agent.act(env.observation, env.action_mask), rule.act(env.observation, env.action_mask)
+        ratio = advise(env.observation, env.action_mask)
+        for i in np.flatnonzero(ours != its):
+            assert ratio[i, ours[i]] == ratio[i, its[i]] == 0
+            different += 1
+        env.step(its)
+    assert different > 0
+
+
+def test_lots_fall_as_the_probabilities_say():
+    torch.manual_seed(3)
+    logits, masks = torch.randn(1, 76).repeat(200_000, 1), torch.zeros(200_000, 76, dtype=torch.int8)
+    masks[:, [1, 5, 70, 74]] = 1
+    actions, log_probs = torch.zeros(200_000, dtype=torch.int64), torch.zeros(200_000)
+    draw(logits.numpy(), masks.numpy(), torch.rand(200_000).numpy(), actions.numpy(), log_probs.numpy())
+    masked = logits.masked_fill(masks == 0, MASKED)
+    assert torch.allclose(log_probs, log_prob_and_entropy(masked, actions)[0], atol=1e-5)
+    assert torch.allclose(actions.bincount(minlength=76) / 200_000, masked[0].softmax(-1), atol=0.005)
+
+
 # --- loss ------------------------------------------------------------------------------------------------------------
 
 
@@ -162,17 +218,18 @@ def test_the_first_ratio_is_one_on_every_sample():
     collect(run)
     advantages, closed = seat_advantages(run.rollout, 1.0, 0.95)
     assert closed[: run.rollout.held].any()  # held over from before the last update
-    batch = closed_decisions(run.rollout, advantages, closed)
-    _, logged = ppo_loss(run.network, batch, run.config)
+    batch = decisions_of(run.rollout, advantages)[rows_of(closed)]
+    _, logged = ppo_loss(run.network, batch, run.config, 0.01)
     assert (logged["ratio"] - 1).abs().max() < 1e-5  # float32, batches of other sizes
 
 
 def test_one_legal_action_leaves_everything_finite():
-    network = Network((8,))
-    observations = torch.zeros(4, OBSERVATION_SIZE, dtype=torch.uint8)
+    shape = Shape(hidden=(8,), prior=ADVISER)
+    network = Network(shape)
+    inputs = torch.zeros(4, len(shape.columns), dtype=torch.uint8)
     masks = torch.zeros(4, 76, dtype=torch.int8)
     masks[:, 74] = 1
-    logits, values = network(observations, masks)
+    logits, values = network(inputs, masks, torch.zeros(4, ADVICE_SIZE))
     log_probs, entropy = log_prob_and_entropy(logits, torch.full((4,), 74))
     assert torch.equal(log_probs, torch.zeros(4))
     assert torch.equal(entropy, torch.zeros(4))
@@ -193,11 +250,12 @@ def test_the_value_learns_a_constant():
     """Advantages and values that say 3 everywhere: the critic gets there."""
     run, *_ = next(rollouts())
     config = Config(**{**vars(TINY), "learning_rate": 0.01, "anneal_lr": False, "update_epochs": 40, "hidden": (16,)})
-    batch = closed_decisions(run.rollout, *seat_advantages(run.rollout, 1.0, 0.95))
+    advantages, closed = seat_advantages(run.rollout, 1.0, 0.95)
+    batch = decisions_of(run.rollout, advantages)[rows_of(closed)]
     batch.values, batch.advantages = torch.zeros(len(batch)), torch.full((len(batch),), 3.0)
     run.config = config
-    learn(run, batch)
-    assert (run.network(batch.observations, batch.masks)[1] - 3).abs().mean() < 0.3
+    learn(run, batch, torch.arange(len(batch)))
+    assert (run.network.values(batch.inputs, batch.advice) - 3).abs().mean() < 0.3
 
 
 # --- resume and checkpoints ------------------------------------------------------------------------------------------
@@ -358,7 +416,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(checkpoint, capsys):
     assert main(["--resume", str(checkpoint.parent), "--rules", "configs/rules/classic.yaml"]) == 2
     assert "rules" in capsys.readouterr().err
     kept = torch.load(checkpoint, weights_only=True)
-    assert "does not fit" in resumed_with(checkpoint, capsys, env={**kept["env"], "states": None})
+    assert "does not fit" in resumed_with(checkpoint, capsys, tables={**kept["tables"], "states": None})
     assert "unknown field" in resumed_with(checkpoint, capsys, config={**kept["config"], "colour": 1})
     assert "no checkpoint of train.ppo" in resumed_with(checkpoint, capsys, network=None)
 
@@ -383,7 +441,7 @@ def test_unreadable_weights_are_refused(tmp_path):
 
 
 def test_an_agent_refuses_a_table_of_another_size():
-    agent = PPOAgent(Network((8,)), 2)
+    agent = PPOAgent(Network(Shape(hidden=(8,))), 2)
     env = VectorEnv(3)
     with pytest.raises(ValueError, match="trained for 2 players; here are 4"):
         agent.act(env.observation, env.action_mask)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from wzmj_env import Rules, VectorEnv, engine, observe
+from wzmj_env import tiles as tiles_module
 from wzmj_env._jit import njit
 from wzmj_env.actions import HU, PASS
 from wzmj_env.hand import bit, count
@@ -44,15 +45,22 @@ def _observe(states, p, out):
 
 
 @njit
+def _count(states, p, out):
+    observe.write_counts(states[0], p, out)
+
+
+@njit
 def _mask(states, p, out):
     observe.write_mask(states[0], p, out)
 
 
 def view(states, p):
     observation, mask = np.empty(observe.OBSERVATION_SIZE, np.uint8), np.empty(76, np.int8)
+    counts = np.empty(observe.COUNTS_SIZE, np.uint8)
     _observe(states, p, observation)
+    _count(states, p, counts)
     _mask(states, p, mask)
-    return observation, mask
+    return np.concatenate([observation, counts]), mask
 
 
 def exchange_hidden(states, p, rng):
@@ -154,6 +162,50 @@ def test_observation_determines_the_public_facts():
             for what, name in enumerate(("CHI", "PENG", "GANG", "ADDED", "CONCEALED")):
                 mine = [int(s.meld_kind[q, j]) for j in range(s.melds[q]) if s.meld_what[q, j] == what]
                 assert seen[plane[name] + r].tolist() == np.bincount(mine, minlength=34).tolist()
+
+
+def counts_from_planes(planes):
+    """The compact form from the planes, by plain sums."""
+    plane, counts = observe.PLANE, observe.COUNT_PLANE
+    planes = planes.astype(int)
+    out = np.zeros(observe.COUNTS_SHAPE, int)
+    for name in ("CAISHEN", "QUESTION", "DRAWN", "SHOWN_WINDS", "LONE_WINDS", "BARRED", "TABLE"):
+        out[counts[name]] = planes[plane[name]]
+    out[counts["SEAT"] : counts["SEAT"] + 4] = planes[plane["SEAT"] : plane["SEAT"] + 4]
+    out[counts["HAND"]] = planes[plane["HAND"] : plane["HAND"] + 4].sum(axis=0)
+    caishen = planes[plane["CAISHEN"]]
+    for r in range(4):
+        melded = out[counts["MELDED"] + r]
+        for name, tiles in (("PENG", 3), ("GANG", 4), ("ADDED", 4), ("CONCEALED", 4)):
+            melded += tiles * planes[plane[name] + r]
+        for step in range(3):
+            melded[step:] += planes[plane["CHI"] + r][: 34 - step]
+        faces = int((melded * caishen).sum())
+        melded[caishen == 1] = 0  # whites stand there
+        melded[tiles_module.WHITE] += faces
+    for c in range(4):
+        lies = (planes[plane["DISCARD_SEAT"] + c] > 0) & (planes[plane["DISCARD_FATE"] + c] == 0)
+        for k in np.flatnonzero(lies):
+            out[counts["LYING"] + planes[plane["DISCARD_SEAT"] + c, k] - 1, k] += 1
+    seen = out[counts["HAND"]] + caishen + out[counts["MELDED"] : counts["UNSEEN"]].sum(axis=0)
+    out[counts["UNSEEN"]] = 4 - seen
+    return out
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_the_compact_form_counts_what_the_planes_show(players):
+    rules = Rules(num_players=players)
+    planes, counts = VectorEnv(48, rules, seed=3), VectorEnv(48, rules, seed=3, observe="counts")
+    assert counts.observation.shape == (48, *observe.COUNTS_SHAPE)
+    faces = 0
+    for _ in range(250):
+        planes.step(planes.sample_actions())
+        counts.step(counts.sample_actions())
+        for i in range(48):
+            want = counts_from_planes(planes.observation[i])
+            assert np.array_equal(counts.observation[i], want)
+            faces += want[observe.COUNT_PLANE["MELDED"], tiles_module.WHITE] % 3 != 0
+    assert faces  # a white stood for the face in a chi
 
 
 def test_open_state_shows_all_hands_and_answers_but_no_wall():

@@ -1,18 +1,20 @@
-"""PPO by self-play (Schulman et al. 2017), one file to read from top to bottom, after CleanRL's `ppo.py`.
+"""PPO (Schulman et al. 2017), one file to read from top to bottom, after CleanRL's `ppo.py`.
 
     python -m train.ppo configs/ppo/quick.yaml [--field value ...]
     python -m train.ppo --resume runs/quick [--field value ...]
 
-One network plays all seats. A table is turn-based, so each seat has a trajectory of its own: the state that follows one
-of its decisions is its own next decision, and what is settled in between is that decision's reward, whoever acted last.
-A decision that is still open when the rollout ends (the hand goes on and the seat has not been asked again) is held
-over to the next one, where its log-probability and value are taken anew: that policy is the one which the clipping
-keeps near (the "proximal" policy of Hilton et al. 2022), so that the first ratio is 1 on every sample.
+One network plays all seats of a table, or some of them beside the rule player or frozen snapshots of itself. A table is
+turn-based, so each seat has a trajectory of its own: the state that follows one of its decisions is its own next decision,
+and what is settled in between is that decision's reward, whoever acted last. A decision that is still open when the
+rollout ends (the hand goes on and the seat has not been asked again) is held over to the next one, where its
+log-probability and value are taken anew: that policy is the one which the clipping keeps near (the "proximal" policy of
+Hilton et al. 2022), so that the first ratio is 1 on every sample.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import math
 import sys
@@ -30,7 +32,8 @@ import yaml
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from agents.network import Network
+from agents.advice import ADVICE_SIZE, ADVISER
+from agents.network import MASKED, PRECISIONS, Network, Shape
 from agents.ppo import CHECKPOINT, PPOAgent, first_line, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
 from train.runs import (
@@ -41,17 +44,18 @@ from train.runs import (
     plain,
     read_config,
     save_checkpoint,
+    write_curve,
     write_durably,
 )
-from wzmj_env import Rules, VectorEnv
+from train.tables import BY_VALUE, COMPILED, DISCARDS, HANDS, LEARNER, PAID_BESIDE, SEATS_BESIDE, SNAPSHOT, Tables, draw
+from wzmj_env import Rules
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.duplicate import FORMATS, Comparison, compare
-from wzmj_env.observe import OBSERVATION_SIZE
 from wzmj_env.players import POLICIES
 from wzmj_env.specs import CLONE
 
 EVALUATION_SEED = 2**32  # deals that no training seed below it plays
-WEIGHTS = "agent.safetensors"
+WEIGHTS, BEST = "agent.safetensors", "best.safetensors"
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,27 @@ class Config:
     run_dir: str = "runs/ppo"  # when it is there already, -2, -3, ... is put behind
     rules: str = "configs/rules/no_stakes.yaml"
     seed: int = 1
+    # the network: see `agents.network.Shape`
+    inputs: str = "all"  # or compact
     hidden: tuple[int, ...] = (256, 256)
+    critic: str = "shared"  # or own, or central: it sees all hands
+    critic_hidden: tuple[int, ...] = (256, 256)
+    prior: str = ""  # "rule:1": a learnt correction of the rule player
+    prior_scale: float = 20.0
+    precision: str = "float32"  # or bfloat16, several times faster where the processor has AMX
+    # who sits where
     num_envs: int = 256
+    beside_rule: float = 0.0  # share of the tables at which a rule player has the other seats
+    rule: str = "rule:1"  # which one; the first costs half of the second's time
+    beside_snapshots: float = 0.0  # share of the tables at which frozen snapshots have the other seats
+    pool_size: int = 8  # snapshots kept, the oldest dropped
+    snapshot_every: int = 20  # updates
+    # the course of the run
     num_steps: int = 128  # decisions at each table in a rollout
     num_updates: int = 100
+    imitate_updates: int = 0  # at first: play as the rule player, learn its choices and what they are worth
     max_minutes: float = 0.0  # stop training after so long, 0 for never
+    # learning
     learning_rate: float = 3e-4
     anneal_lr: bool = True  # linearly to 0 over num_updates
     gamma: float = 1.0
@@ -76,58 +96,77 @@ class Config:
     clip_coef: float = 0.2
     clip_vloss: bool = False
     ent_coef: float = 0.01
+    anneal_ent: bool = False  # linearly to 0 over num_updates
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5
     target_kl: float = 0.0  # stop the epochs of an update beyond this, 0 for never
     reward_scale: float = 0.25  # of one unit
+    average: float = 0.0  # of the weights over updates, as a decay: what is evaluated and kept; 0 for the last ones
+    # what is written
     checkpoint_every: int = 10  # updates
     eval_every: int = 0  # updates between the points of the learning curve, 0 for none
     eval_deals: int = 50  # for each of those points
+    eval_against: tuple[str, ...] = ("random", "greedy", "rule")  # the best point against the last one is kept
     final_deals: int = 500  # for the table at the end, 0 for no table
     workers: int = 1  # processes of the evaluation at the end
     torch_threads: int = 1  # two on a busy machine of two cores are many times slower than one
-    env_threads: int = 1
 
     def __post_init__(self) -> None:
         positive = ("num_envs", "num_steps", "num_updates", "num_minibatches", "update_epochs", "checkpoint_every",
-                    "eval_deals", "workers", "torch_threads", "env_threads", "learning_rate", "reward_scale",
-                    "clip_coef", "max_grad_norm")  # fmt: skip
+                    "eval_deals", "workers", "torch_threads", "learning_rate", "reward_scale", "pool_size",
+                    "snapshot_every", "clip_coef", "max_grad_norm", "prior_scale")  # fmt: skip
         for name in positive:
             if not (math.isfinite(value := getattr(self, name)) and value > 0):
                 raise ValueError(f"{name} must be above 0, not {value!r}")
-        for name in ("max_minutes", "ent_coef", "vf_coef", "target_kl", "eval_every", "final_deals", "seed"):
+        for name in ("max_minutes", "ent_coef", "vf_coef", "target_kl", "eval_every", "final_deals", "seed",
+                     "imitate_updates"):  # fmt: skip
             if not (math.isfinite(value := getattr(self, name)) and value >= 0):
                 raise ValueError(f"{name} must be 0 or more, not {value!r}")
-        for name in ("gamma", "gae_lambda"):
+        for name in ("gamma", "gae_lambda", "average", "beside_rule", "beside_snapshots"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)!r}")
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"hidden must be one size a layer, each above 0, not {self.hidden!r}")
+        if self.beside_rule + self.beside_snapshots > 1:
+            raise ValueError("beside_rule and beside_snapshots must be at most 1 together")
+        for name, allowed in (("precision", PRECISIONS), ("prior", ("", ADVISER))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
+        for field_name, names in (("eval_against", self.eval_against), ("rule", (self.rule,))):
+            for name in names:
+                if name not in POLICIES:
+                    raise ValueError(f"{field_name} must be of {', '.join(POLICIES)}, not {name!r}")
         if self.seed >= EVALUATION_SEED:
             raise ValueError(f"seed must be below {EVALUATION_SEED}, not {self.seed}")
         if self.num_envs * self.num_steps < 2 * self.num_minibatches:
             raise ValueError("num_minibatches must leave two decisions or more for each")
+        _ = self.shape
+
+    @property
+    def shape(self) -> Shape:
+        """Of the network."""
+        return Shape(self.inputs, self.hidden, self.critic, self.critic_hidden, ADVISER if self.prior else "", self.prior_scale)
 
 
 class Rollout:
     """Decisions of all tables, `(P + T, N, ...)`: row p < P is the one held over for seat p, then T steps.
 
-    observations (.., S) uint8, masks (.., 76) int8, actions, seats (absolute), log_probs, values,
-    valid (a decision stands here), rewards (.., P) of the step, dones (a hand was settled in the step)
+    inputs (.., len(shape.columns)) uint8, masks (.., 76) int8, advice (.., A) float32, actions, seats (absolute), log_probs,
+    values, valid (a learner's decision stands here), rewards (.., P) of the step, dones (a hand was settled in it)
     """
 
-    def __init__(self, num_players: int, num_steps: int, num_envs: int) -> None:
+    KEPT = ("inputs", "masks", "advice", "actions")  # of a decision that is held over
+
+    def __init__(self, num_players: int, num_steps: int, num_envs: int, inputs: int, advice: int) -> None:
         shape = (num_players + num_steps, num_envs)
         self.held = num_players
-        self.observations = torch.zeros(*shape, OBSERVATION_SIZE, dtype=torch.uint8)
+        self.inputs = torch.zeros(*shape, inputs, dtype=torch.uint8)
         self.masks = torch.zeros(*shape, NUM_ACTIONS, dtype=torch.int8)
+        self.advice = torch.zeros(*shape, advice)
         self.actions = torch.zeros(shape, dtype=torch.int64)
         self.log_probs = torch.zeros(shape)
         self.values = torch.zeros(shape)
         self.seats = np.zeros(shape, np.int64)
         self.seats[:num_players] = np.arange(num_players)[:, None]
-        self.valid = np.ones(shape, np.bool_)
-        self.valid[:num_players] = False
+        self.valid = np.zeros(shape, np.bool_)
         self.rewards = np.zeros((*shape, num_players), np.float32)
         self.dones = np.zeros(shape, np.bool_)
 
@@ -135,10 +174,25 @@ class Rollout:
         """Move the decisions that are open to the rows of their seats."""
         rows, tables = np.nonzero(self.valid & ~closed)
         seats = self.seats[rows, tables]
-        for kept in (self.observations, self.masks, self.actions):
+        for name in self.KEPT:
+            kept = getattr(self, name)
             kept[seats, tables] = kept[rows, tables]
         self.valid[: self.held] = False
         self.valid[seats, tables] = True
+
+
+def seats_of(config: Config, num_players: int) -> np.ndarray:
+    """Who sits where, `(N, P) int64`, see `train.tables`. Where others sit, one seat or half of them learn, by turns."""
+    seats = np.full((config.num_envs, num_players), LEARNER, np.int64)
+    beside_rule = round(config.num_envs * config.beside_rule)
+    beside_any = beside_rule + round(config.num_envs * config.beside_snapshots)
+    for i in range(beside_any):
+        learners = [i % num_players]
+        if i // num_players % 2 and num_players > 2:
+            learners.append((i + 1 + i // (2 * num_players) % (num_players - 1)) % num_players)
+        seats[i] = POLICIES[config.rule] if i < beside_rule else SNAPSHOT
+        seats[i, learners] = LEARNER
+    return seats
 
 
 @dataclass
@@ -146,15 +200,27 @@ class Run:
     """All that a run is; what a checkpoint holds of it is enough to go on to the bit."""
 
     config: Config
-    env: VectorEnv
+    tables: Tables
     network: Network
     optimizer: torch.optim.Optimizer
     rollout: Rollout
+    averaged: Network  # what is evaluated and kept
+    opponent: Network  # at the seats of snapshots
+    pool: list[dict[str, Tensor]] = field(default_factory=list)
     update: int = 0
     decisions: int = 0
     hands: int = 0
     seconds: float = 0.0
+    best: float = -math.inf  # mean payment of the best point of the learning curve
     spent: dict[str, float] = field(default_factory=dict)  # seconds of this update by what they went to
+
+    @property
+    def rules(self) -> Rules:
+        return self.tables.rules
+
+    @property
+    def imitating(self) -> bool:
+        return self.update < self.config.imitate_updates
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -162,35 +228,41 @@ class Run:
         yield
         self.spent[what] = self.spent.get(what, 0.0) + time.perf_counter() - start
 
+    def agent(self) -> PPOAgent:
+        """What the run has come to."""
+        return PPOAgent(self.averaged, self.rules.num_players)
+
     def checkpoint(self) -> dict[str, Any]:
         held = slice(0, self.rollout.held)
-        env = self.env.state_dict()
+        tables = self.tables.state_dict()
         return {
-            **header(self.network, self.env.rules.num_players),
+            **header(self.network, self.rules.num_players),
             "config": plain(self.config),
-            "network": self.network.state_dict(),
+            "network": self.averaged.state_dict(),
+            "learning": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "pool": self.pool,
             "torch_rng": torch.get_rng_state(),
-            "env": {**env, "states": torch.from_numpy(env["states"])},
+            "tables": {**tables, "states": torch.from_numpy(tables["states"])},
             "held": {
-                "observations": self.rollout.observations[held].clone(),
-                "masks": self.rollout.masks[held].clone(),
-                "actions": self.rollout.actions[held].clone(),
+                **{name: getattr(self.rollout, name)[held].clone() for name in Rollout.KEPT},
                 "valid": torch.from_numpy(self.rollout.valid[held].copy()),
             },
-            **{name: getattr(self, name) for name in ("update", "decisions", "hands", "seconds")},
+            **{name: getattr(self, name) for name in ("update", "decisions", "hands", "seconds", "best")},
         }
 
     def restore(self, kept: dict[str, Any]) -> None:
         """ValueError when the checkpoint does not fit the configuration or is incomplete."""
         try:
-            self.network.load_state_dict(kept["network"])
+            self.averaged.load_state_dict(kept["network"])
+            self.network.load_state_dict(kept["learning"])
             self.optimizer.load_state_dict(kept["optimizer"])
-            self.env.load_state_dict({**kept["env"], "states": kept["env"]["states"].numpy()})
-            for name in ("observations", "masks", "actions"):
+            self.tables.load_state_dict({**kept["tables"], "states": kept["tables"]["states"].numpy()})
+            for name in Rollout.KEPT:
                 getattr(self.rollout, name)[: self.rollout.held] = kept["held"][name]
             self.rollout.valid[: self.rollout.held] = kept["held"]["valid"].numpy()
-            for name in ("update", "decisions", "hands", "seconds"):
+            self.pool = list(kept["pool"])
+            for name in ("update", "decisions", "hands", "seconds", "best"):
                 setattr(self, name, kept[name])
             torch.set_rng_state(kept["torch_rng"])
         except (KeyError, TypeError, AttributeError, RuntimeError) as error:
@@ -201,12 +273,19 @@ def make_run(config: Config) -> Run:
     torch.set_num_threads(config.torch_threads)
     torch.manual_seed(config.seed)
     rules = Rules.load(config.rules if Path(config.rules).exists() else CLONE / config.rules)
-    env = VectorEnv(
-        config.num_envs, rules, seed=config.seed, num_threads=config.env_threads, skip_forced=True
+    network = Network(config.shape, config.precision)
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
+    columns = config.shape.columns
+    advice = ADVICE_SIZE if config.prior or config.imitate_updates else 0
+    return Run(
+        config,
+        Tables(rules, seats_of(config, rules.num_players), columns, config.seed),
+        network,
+        optimizer,
+        Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),
+        averaged=copy.deepcopy(network),
+        opponent=copy.deepcopy(network),
     )
-    network = Network(config.hidden)
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, eps=1e-5)
-    return Run(config, env, network, optimizer, Rollout(rules.num_players, config.num_steps, config.num_envs))
 
 
 # --- playing ---------------------------------------------------------------------------------------------------------
@@ -219,42 +298,72 @@ def log_prob_and_entropy(logits: Tensor, actions: Tensor) -> tuple[Tensor, Tenso
     return log_probs.gather(-1, actions[:, None]).squeeze(-1), entropy
 
 
+def rule_logits(advice: Tensor, masks: Tensor, scale: float) -> Tensor:
+    """The rule player as a policy: better scores are likelier."""
+    return (scale * advice[:, :NUM_ACTIONS]).masked_fill(masks == 0, MASKED)
+
+
+def policy_in_play(run: Run, inputs: Tensor, masks: Tensor, advice: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Logits, and values where they come with them."""
+    if run.imitating:
+        return rule_logits(advice, masks, run.config.prior_scale), None
+    if run.config.critic == "shared":
+        return run.network(inputs, masks, advice)
+    return run.network.policy(inputs, masks, advice), None
+
+
+def draw_opponent(run: Run) -> None:
+    """Seats of snapshots are played by one of the pool for a rollout, the newest weights before there is any."""
+    if run.config.beside_snapshots:
+        number = int(torch.randint(max(len(run.pool), 1), ()))
+        run.opponent.load_state_dict(run.pool[number] if run.pool else run.network.state_dict())
+
+
 @torch.no_grad()
 def collect(run: Run) -> dict[str, float]:
-    """Fill the rollout by self-play. What happened, once a hand."""
-    b, env = run.rollout, run.env
+    """Fill the rollout. What happened, once a hand."""
+    b, tables = run.rollout, run.tables
+    tables.counts[:] = 0
+    draw_opponent(run)
     with run.timed("policy"):
         held = tuple(torch.from_numpy(b.valid[: b.held]).nonzero(as_tuple=True))
-        logits, b.values[held] = run.network(b.observations[held], b.masks[held])
+        logits, values = policy_in_play(run, b.inputs[held], b.masks[held], b.advice[held])
         b.log_probs[held], _ = log_prob_and_entropy(logits, b.actions[held])
-    by_value = np.zeros(5, np.int64)
-    discards = 0
+        b.values[held] = run.network.values(b.inputs[held], b.advice[held]) if values is None else values
     for t in range(b.held, len(b.actions)):
-        with run.timed("buffer"):
-            b.observations[t] = torch.from_numpy(env.observation).flatten(1)
-            b.masks[t] = torch.from_numpy(env.action_mask)
-            b.seats[t] = env.current_player
+        inputs, masks, advice = b.inputs[t], b.masks[t], b.advice[t]
+        with run.timed("observe"):
+            tables.show(inputs.numpy(), masks.numpy(), b.seats[t], b.valid[t], advice.numpy())
         with run.timed("policy"):
-            logits, b.values[t] = run.network(b.observations[t], b.masks[t])
-            b.actions[t] = torch.multinomial(logits.softmax(-1), 1).squeeze(-1)
-            b.log_probs[t], _ = log_prob_and_entropy(logits, b.actions[t])
-        with run.timed("env"):
-            env.step(b.actions[t].numpy())
-        with run.timed("buffer"):
-            b.rewards[t] = env.rewards * run.config.reward_scale
-            b.dones[t] = env.terminated
-            by_value += np.bincount(env.final_states.value[env.terminated], minlength=5)
-            discards += int(env.final_states.num_discards[env.terminated].sum())
-    hands = int(by_value.sum())
+            logits, values = policy_in_play(run, inputs, masks, advice)
+            if values is not None:
+                b.values[t] = values
+        with run.timed("snapshots"):
+            others = torch.from_numpy(~b.valid[t]).nonzero().squeeze(-1)
+            if len(others):
+                logits[others] = run.opponent.policy(inputs[others], masks[others], advice[others])
+        with run.timed("policy"):
+            draw(logits.numpy(), masks.numpy(), torch.rand(len(masks)).numpy(), b.actions[t].numpy(), b.log_probs[t].numpy())
+        with run.timed("play"):
+            tables.play(b.actions[t].numpy(), b.rewards[t], b.dones[t])
+    if run.imitating or run.config.critic != "shared":
+        with run.timed("values"):
+            for t in range(b.held, len(b.actions)):
+                b.values[t] = run.network.values(b.inputs[t], b.advice[t])
+    b.rewards[b.held :] *= run.config.reward_scale
+    counts = tables.counts.tolist()
+    hands = counts[HANDS]
     run.hands += hands
-    shares = by_value / max(hands, 1)
+    shares = [n / max(hands, 1) for n in counts[BY_VALUE : BY_VALUE + 4]]
     return {
         "hands/settled": hands,
-        "hands/won": 1 - float(shares[0]) if hands else 0.0,
-        "hands/soft": float(shares[1]),
-        "hands/hard": float(shares[2]),
-        "hands/double": float(shares[4]),
-        "hands/discards": discards / max(hands, 1),
+        "hands/won": 1 - shares[0] if hands else 0.0,
+        "hands/soft": shares[1],
+        "hands/hard": shares[2],
+        "hands/double": shares[3],
+        "hands/discards": counts[DISCARDS] / max(hands, 1),
+        "hands/beside_rule": counts[PAID_BESIDE] / max(counts[SEATS_BESIDE], 1),  # units, the policy drawing lots
+        "compiled_decisions": counts[COMPILED],
     }
 
 
@@ -290,34 +399,61 @@ def seat_advantages(b: Rollout, gamma: float, gae_lambda: float) -> tuple[np.nda
 
 @dataclass
 class Batch:
-    """Closed decisions, one a row."""
+    """Decisions, one a row."""
 
-    observations: Tensor
+    inputs: Tensor
     masks: Tensor
+    advice: Tensor
     actions: Tensor
     log_probs: Tensor
     values: Tensor
     advantages: Tensor
 
     def __getitem__(self, rows: Tensor) -> Batch:
-        return Batch(**{name: values[rows] for name, values in vars(self).items()})
+        return Batch(**{name: values.index_select(0, rows) for name, values in vars(self).items()})
 
     def __len__(self) -> int:
         return len(self.actions)
 
 
-def closed_decisions(b: Rollout, advantages: np.ndarray, closed: np.ndarray) -> Batch:
-    rows = torch.from_numpy(np.flatnonzero(closed))
-    everything = Batch(
-        b.observations.flatten(0, 1), b.masks.flatten(0, 1), b.actions.flatten(), b.log_probs.flatten(),
+def decisions_of(b: Rollout, advantages: np.ndarray) -> Batch:
+    """All rows of a rollout, without a copy."""
+    return Batch(
+        b.inputs.flatten(0, 1), b.masks.flatten(0, 1), b.advice.flatten(0, 1), b.actions.flatten(), b.log_probs.flatten(),
         b.values.flatten(), torch.from_numpy(advantages).flatten(),
     )  # fmt: skip
-    return everything[rows]
 
 
-def ppo_loss(network: Network, batch: Batch, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+def value_loss(new_values: Tensor, batch: Batch, config: Config) -> Tensor:
+    returns = batch.advantages + batch.values
+    squared = (new_values - returns) ** 2
+    if config.clip_vloss:
+        change = (new_values - batch.values).clamp(-config.clip_coef, config.clip_coef)
+        squared = torch.max(squared, (batch.values + change - returns) ** 2)
+    return 0.5 * squared.mean()
+
+
+def imitation_loss(network: Network, batch: Batch, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+    """Cross-entropy with the rule player as a policy, and the loss of the values; what to log."""
+    logits, new_values = network(batch.inputs, batch.masks, batch.advice)
+    target = rule_logits(batch.advice, batch.masks, config.prior_scale)
+    log_probs, entropy = log_prob_and_entropy(logits, batch.actions)
+    cross_entropy = -(target.softmax(-1) * logits.log_softmax(-1)).sum(-1).mean()
+    of_values = value_loss(new_values, batch, config)
+    logged = {
+        "ratio": (log_probs - batch.log_probs).detach().exp(),
+        "losses/policy": cross_entropy.detach(),
+        "losses/value": of_values.detach(),
+        "losses/entropy": entropy.detach().mean(),
+        "losses/approx_kl": (batch.log_probs - log_probs).detach().mean(),
+        "losses/agreement": (logits.argmax(-1) == target.argmax(-1)).float().mean(),
+    }
+    return cross_entropy + config.vf_coef * of_values, logged
+
+
+def ppo_loss(network: Network, batch: Batch, config: Config, ent_coef: float) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a minibatch, and what to log."""
-    logits, new_values = network(batch.observations, batch.masks)
+    logits, new_values = network(batch.inputs, batch.masks, batch.advice)
     new_log_probs, entropy = log_prob_and_entropy(logits, batch.actions)
     log_ratio = new_log_probs - batch.log_probs
     ratio = log_ratio.exp()
@@ -328,20 +464,14 @@ def ppo_loss(network: Network, batch: Batch, config: Config) -> tuple[Tensor, di
     clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
     policy_loss = torch.max(-advantages * ratio, -advantages * clipped).mean()
 
-    returns = batch.advantages + batch.values
-    squared = (new_values - returns) ** 2
-    if config.clip_vloss:
-        change = (new_values - batch.values).clamp(-config.clip_coef, config.clip_coef)
-        squared = torch.max(squared, (batch.values + change - returns) ** 2)
-    value_loss = 0.5 * squared.mean()
-
+    of_values = value_loss(new_values, batch, config)
     entropy_loss = entropy.mean()
-    loss = policy_loss - config.ent_coef * entropy_loss + config.vf_coef * value_loss
+    loss = policy_loss - ent_coef * entropy_loss + config.vf_coef * of_values
     with torch.no_grad():
         logged = {
             "ratio": ratio.detach(),
             "losses/policy": policy_loss.detach(),
-            "losses/value": value_loss.detach(),
+            "losses/value": of_values.detach(),
             "losses/entropy": entropy_loss.detach(),
             "losses/approx_kl": (ratio - 1 - log_ratio).mean(),  # http://joschu.net/blog/kl-approx.html
             "losses/clip_fraction": ((ratio - 1).abs() > config.clip_coef).float().mean(),
@@ -349,17 +479,26 @@ def ppo_loss(network: Network, batch: Batch, config: Config) -> tuple[Tensor, di
     return loss, logged
 
 
-def learn(run: Run, batch: Batch) -> dict[str, float]:
-    """The epochs of one update."""
+def left(run: Run, anneal: bool) -> float:
+    """How much of a quantity that falls to 0 over the run is left."""
+    return 1 - run.update / run.config.num_updates if anneal else 1.0
+
+
+def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
+    """The epochs of one update, on some rows of the batch."""
     config = run.config
-    fraction = 1 - run.update / config.num_updates if config.anneal_lr else 1.0
+    learning_rate = config.learning_rate * left(run, config.anneal_lr)
+    ent_coef = config.ent_coef * left(run, config.anneal_ent)
     for group in run.optimizer.param_groups:
-        group["lr"] = config.learning_rate * fraction
+        group["lr"] = learning_rate
     sums: dict[str, float] = {}
     minibatches = 0
     for _ in range(config.update_epochs):
-        for rows in torch.randperm(len(batch)).tensor_split(config.num_minibatches):
-            loss, logged = ppo_loss(run.network, batch[rows], config)
+        for part in rows[torch.randperm(len(rows))].tensor_split(config.num_minibatches):
+            if run.imitating:
+                loss, logged = imitation_loss(run.network, batch[part], config)
+            else:
+                loss, logged = ppo_loss(run.network, batch[part], config, ent_coef)
             run.optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(run.network.parameters(), config.max_grad_norm)
@@ -370,12 +509,29 @@ def learn(run: Run, batch: Batch) -> dict[str, float]:
                     sums[name] = sums.get(name, 0.0) + value.item()
         if config.target_kl and logged["losses/approx_kl"] > config.target_kl:
             break
-    returns = batch.advantages + batch.values
+    advantages = batch.advantages[rows]
+    returns = advantages + batch.values[rows]
     return {
         **{name: value / minibatches for name, value in sums.items()},
-        "losses/explained_variance": float(1 - batch.advantages.var() / returns.var().clamp_min(1e-12)),
-        "learning_rate": config.learning_rate * fraction,
+        "losses/explained_variance": float(1 - advantages.var() / returns.var().clamp_min(1e-12)),
+        "learning_rate": learning_rate,
     }
+
+
+@torch.no_grad()
+def keep_average(run: Run) -> None:
+    """Move the averaged weights on."""
+    share = 1 - run.config.average
+    for kept, new in zip(run.averaged.parameters(), run.network.parameters(), strict=True):
+        kept.lerp_(new, share)
+
+
+def keep_snapshot(run: Run) -> None:
+    """Put a copy of the weights into the pool."""
+    config = run.config
+    if config.beside_snapshots and run.update % config.snapshot_every == 0:
+        run.pool.append({name: weights.clone() for name, weights in run.network.state_dict().items()})
+        del run.pool[: -config.pool_size]
 
 
 def one_update(run: Run) -> dict[str, Any]:
@@ -385,19 +541,21 @@ def one_update(run: Run) -> dict[str, Any]:
     played = collect(run)
     with run.timed("advantages"):
         advantages, closed = seat_advantages(run.rollout, run.config.gamma, run.config.gae_lambda)
-        batch = closed_decisions(run.rollout, advantages, closed)
+        rows = torch.from_numpy(np.flatnonzero(closed))
     with run.timed("learn"):
-        learnt = learn(run, batch)
-    with run.timed("buffer"):
+        learnt = learn(run, decisions_of(run.rollout, advantages), rows)
+        keep_average(run)
+    with run.timed("hold over"):
         run.rollout.hold_over(closed)
     seconds = time.perf_counter() - start
     run.update += 1
-    run.decisions += len(batch)
+    run.decisions += len(rows)
+    keep_snapshot(run)
     return {
         "update": run.update,
         "decisions": run.decisions,
         "hands": run.hands,
-        "decisions_per_second": len(batch) / seconds,
+        "decisions_per_second": len(rows) / seconds,
         **played,
         **learnt,
         **{f"time/{what}": spent / seconds for what, spent in run.spent.items()},
@@ -407,20 +565,28 @@ def one_update(run: Run) -> dict[str, Any]:
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
-def opponents() -> list[str]:
-    """The built-in players, each in its newest version."""
-    return [name for name in POLICIES if ":" not in name]
-
-
 def measure(agent: Any, opponent: str, deals: int, rules: Rules, workers: int = 1) -> Comparison:
     """One seat of the agent against the opponent in all others."""
     format = next(name for name, seats in FORMATS.items() if seats == (1, rules.num_players - 1))
     return compare(agent, opponent, format, deals, seed=EVALUATION_SEED, rules=rules, workers=workers)
 
 
+def evaluate(run: Run, folder: Path) -> dict[str, list[float]]:
+    """A point of the learning curve. The best one's weights are kept."""
+    agent, config = run.agent(), run.config
+    found = {}
+    for name in config.eval_against:
+        c = measure(agent, name, config.eval_deals, run.rules)
+        found[f"eval/{name}"] = [c.mean, c.low, c.high]
+    if found and c.mean > run.best:
+        run.best = c.mean
+        write_durably(folder / BEST, weights_as_bytes(run.averaged, run.rules.num_players))
+    return found
+
+
 def train(run: Run, folder: Path, stop_at: int | None = None) -> None:
     """Updates until the configured number, or `stop_at`, or the time is up. Leaves a checkpoint of the end."""
-    config, rules = run.config, run.env.rules
+    config = run.config
     metrics = Metrics(folder, run.update)
     last = config.num_updates if stop_at is None else stop_at
     limit = 60 * config.max_minutes or math.inf
@@ -429,14 +595,12 @@ def train(run: Run, folder: Path, stop_at: int | None = None) -> None:
         while run.update < last and run.seconds < limit:
             row = one_update(run)
             if config.eval_every and run.update % config.eval_every == 0:
-                agent = PPOAgent(run.network, rules.num_players)
-                for name in opponents():
-                    c = measure(agent, name, config.eval_deals, rules)
-                    row[f"eval/{name}"] = [c.mean, c.low, c.high]
+                row.update(evaluate(run, folder))
             run.seconds = time.perf_counter() - start
             metrics.write({**row, "seconds": run.seconds})
             if run.update % config.checkpoint_every == 0 or run.update == last or run.seconds >= limit:
                 save_checkpoint(folder / CHECKPOINT, run.checkpoint())
+                write_curve(folder, config.eval_against)
             bar.set_postfix(won=f"{row['hands/won']:.0%}", entropy=f"{row['losses/entropy']:.2f}",
                             decisions=f"{run.decisions / 1e6:.2f}M")  # fmt: skip
             bar.update()
@@ -447,15 +611,15 @@ def train(run: Run, folder: Path, stop_at: int | None = None) -> None:
 
 def report(run: Run, folder: Path) -> None:
     """The weights alone, the table against the built-in players, its JSON, and the picture."""
-    rules, config = run.env.rules, run.config
-    write_durably(folder / WEIGHTS, weights_as_bytes(run.network, rules.num_players))
+    rules, config = run.rules, run.config
+    write_durably(folder / WEIGHTS, weights_as_bytes(run.averaged, rules.num_players))
     results = []
-    for name in opponents() if config.final_deals else ():
+    for name in config.eval_against if config.final_deals else ():
         results.append(measure(f"ppo:{folder / WEIGHTS}", name, config.final_deals, rules, config.workers))
     if results:
         print(table(results))
         write_durably(folder / "results.json", json.dumps([c.to_dict() for c in results], indent=1).encode())
-    print(f"learning curve: {draw_curve(folder, opponents())}")
+    print(f"learning curve: {draw_curve(folder, config.eval_against)}")
 
 
 def read_arguments(argv: Sequence[str]) -> tuple[Config, Path | None, dict[str, Any]]:

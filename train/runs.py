@@ -57,6 +57,8 @@ def _converted(value: Any, hint: Any, name: str) -> Any:
         return float(value)
     if hint == tuple[int, ...] and isinstance(value, (list, tuple)) and all(type(v) is int for v in value):
         return tuple(value)
+    if hint == tuple[str, ...] and isinstance(value, (list, tuple)) and all(type(v) is str for v in value):
+        return tuple(value)
     if type(value) is hint:
         return value
     raise ValueError(f"{name} must be {getattr(hint, '__name__', hint)}, not {value!r}")
@@ -136,6 +138,19 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     return [json.loads(line) for line in lines[:-1]]
+
+
+def write_curve(folder: Path, opponents: Sequence[str]) -> Path:
+    """`curve.csv`: strength against fixed opponents by decisions learnt and hours, a row a point and opponent."""
+    lines = ["update,decisions,hours,opponent,mean,low,high"]
+    for row in read_metrics(folder):
+        for name in opponents:
+            if f"eval/{name}" in row:
+                where = f"{row['update']},{row['decisions']},{row['seconds'] / 3600:.4f}"
+                lines.append(",".join((where, name, *(f"{x:.4f}" for x in row[f"eval/{name}"]))))
+    path = folder / "curve.csv"
+    write_durably(path, ("\n".join(lines) + "\n").encode())
+    return path
 
 
 def draw_curve(folder: Path, opponents: Sequence[str]) -> Path:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import engine
 from ._jit import njit
@@ -19,10 +21,12 @@ from .checks import check_int
 from .game import IllegalActionError, Result, check_rules, check_seed, result_of
 from .hand import NONE
 from .observe import (
+    COUNTS_SHAPE,
     OBSERVATION_SHAPE,
     OBSERVATION_SIZE,
     STATE_SHAPE,
     STATE_SIZE,
+    write_counts,
     write_legal,
     write_observation,
     write_state,
@@ -31,7 +35,9 @@ from .players import POLICIES, choose, random_action
 from .rules import Rules
 from .state import NOTHING, STATE, new_states, plain
 
-CARRY, SKIP_FORCED, OBSERVE, OPEN_STATE = 1, 2, 4, 8
+CARRY, SKIP_FORCED, OBSERVE, OPEN_STATE, COUNTS = 1, 2, 4, 8, 16
+WORTH_A_THREAD = 8192  # games: fewer are looked through before a thread has woken up
+DTYPES = (np.uint8, np.float32, np.dtype(np.uint8), np.dtype(np.float32))
 VALUES = (0, 1, 2, 4)  # of a hand: drawn, soft, hard, double
 DECISIONS, FORCED, HANDS, BY_VALUE = 0, 1, 2, 3  # places in the counters of a rollout
 NUM_COUNTERS = BY_VALUE + len(VALUES)
@@ -101,6 +107,8 @@ def _show(s, i, options, player, mask, observation, state):
     write_legal(s, mask[i])
     if options & OBSERVE:
         write_observation(s, np.int64(s.player), observation[i])
+    if options & COUNTS:
+        write_counts(s, np.int64(s.player), observation[i])
     if options & OPEN_STATE:
         write_state(s, state[i])
 
@@ -159,17 +167,17 @@ def _seed_games(states, seed, games):
 
 
 @njit
-def _first_illegal(states, actions):
+def _first_illegal(states, actions, first, last):
     """The first game whose action is illegal, -1 when none is."""
-    for i in range(len(states)):
+    for i in range(first, last):
         if not engine.is_legal(states[i], actions[i]):
             return i
     return -1
 
 
 @njit
-def _sample(states, actions):
-    for i in range(len(states)):
+def _sample_slice(states, actions, first, last):
+    for i in range(first, last):
         actions[i] = random_action(states[i])
 
 
@@ -202,7 +210,8 @@ class VectorEnv:
     """`num_envs` games, turn-based: each waits for one seat's decision.
 
     Buffers, rewritten in place by `reset`, `step` and `rollout`:
-        observation     (N, C, 34) uint8    of the seat to act; None with `observe=False`
+        observation     (N, C, 34) uint8    of the seat to act; None with `observe=False`; with `observe="counts"` the
+                                            compact form, `(N, 21, 34)`
         state           (N, S, 34) uint8    everything open, for central critics; None without `state=True`
         action_mask     (N, 76) int8        of the seat to act
         current_player  (N,) int64          the seat to act
@@ -213,7 +222,8 @@ class VectorEnv:
     A settled hand starts anew in the same step: with a dealer from the seed at ladder 0, or with `carry=True` as a match
     goes on (R9.4). `skip_forced=True` plays decisions with one legal action itself. The walls and dealers of game i are
     a function of (seed, i, hand) alone; `num_envs`, `num_threads` and `sample_actions` change none. `games` gives the
-    games other numbers than 0 .. N - 1: the same number twice is the same deals twice.
+    games other numbers than 0 .. N - 1: the same number twice is the same deals twice. `dtype=np.float32` makes
+    observation and state floats of the same values.
     """
 
     observation: np.ndarray | None
@@ -226,26 +236,33 @@ class VectorEnv:
         *,
         seed: int | None = 0,
         num_threads: int = 1,
-        observe: bool = True,
+        observe: bool | Literal["counts"] = True,
         state: bool = False,
         carry: bool = False,
         skip_forced: bool = False,
         games: Sequence[int] | np.ndarray | None = None,
+        dtype: DTypeLike = np.uint8,
     ) -> None:
         self.num_envs = check_int(num_envs, "num_envs", 1, 2**24)
         self.num_threads = check_int(num_threads, "num_threads", 1, 1024)
         self.rules = check_rules(rules)
         n = self.num_envs
-        self._options = CARRY * carry | SKIP_FORCED * skip_forced | OBSERVE * observe | OPEN_STATE * state
+        if not isinstance(observe, (bool, str)) or (isinstance(observe, str) and observe != "counts"):
+            raise ValueError(f"observe must be True, False or 'counts', not {observe!r}")
+        form = COUNTS if observe == "counts" else OBSERVE * bool(observe)
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be np.uint8 or np.float32, not {dtype!r}")
+        self._options = CARRY * carry | SKIP_FORCED * skip_forced | form | OPEN_STATE * state
+        shape = COUNTS_SHAPE if form == COUNTS else OBSERVATION_SHAPE
         self.states = new_states(n, self.rules)
         self.final_states = new_states(n, self.rules)
         self.rewards = np.zeros((n, self.rules.num_players), np.float32)
         self.terminated = np.zeros(n, np.bool_)
         self.current_player = np.zeros(n, np.int64)
         self.action_mask = np.zeros((n, NUM_ACTIONS), np.int8)
-        self._observation = np.zeros((n, OBSERVATION_SIZE) if observe else (1, 1), np.uint8)
-        self._state = np.zeros((n, STATE_SIZE) if state else (1, 1), np.uint8)
-        self.observation = self._observation.reshape(n, *OBSERVATION_SHAPE) if observe else None
+        self._observation = np.zeros((n, math.prod(shape)) if form else (1, 1), dtype)
+        self._state = np.zeros((n, STATE_SIZE) if state else (1, 1), dtype)
+        self.observation = self._observation.reshape(n, *shape) if form else None
         self.state = self._state.reshape(n, *STATE_SHAPE) if state else None
         self._actions = np.zeros(n, np.int64)
         self._sampled = np.zeros(n, np.int64)
@@ -265,19 +282,28 @@ class VectorEnv:
         self.seed = seed
         _seed_games(self._buffers[0], np.uint64(seed), self._games)
 
-    def _on_slices(self, function: Callable[..., None], *arguments: Any, counted: bool = False) -> None:
+    def _on_slices(self, function: Callable[..., Any], *arguments: Any, counted: bool = False) -> None:
         """Call a slice function for every slice of games, each on a thread of its own."""
-        futures: list[Future[None]] = []
-        for t, (first, last) in enumerate(self._slices):
-            extra = (*arguments, self._counters[t]) if counted else arguments
-            if t + 1 == len(self._slices):
-                function(*self._buffers, first, last, *extra)
-            else:
-                if self._pool is None:
-                    self._pool = ThreadPoolExecutor(len(self._slices) - 1, "wzmj")
-                futures.append(self._pool.submit(function, *self._buffers, first, last, *extra))
-        for future in futures:
-            future.result()
+        self._spread(
+            [(function, *self._buffers, first, last, *arguments, *((self._counters[t],) if counted else ()))
+             for t, (first, last) in enumerate(self._slices)]
+        )  # fmt: skip
+
+    def _look_through(self, function: Callable[..., Any], actions: np.ndarray) -> list[Any]:
+        """Call a light function `(states, actions, first, last)`, on threads where there are games enough."""
+        slices = self._slices if self.num_envs >= WORTH_A_THREAD * len(self._slices) else [(0, self.num_envs)]
+        return self._spread([(function, self._buffers[0], actions, *cut) for cut in slices])
+
+    def _spread(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+        """What calls return, made beside each other: the last on this thread, each other on one of its own."""
+        function, *arguments = calls[-1]
+        if len(calls) == 1:
+            return [function(*arguments)]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(len(self._slices) - 1, "wzmj")
+        futures = [self._pool.submit(*call) for call in calls[:-1]]
+        last = function(*arguments)
+        return [*(future.result() for future in futures), last]
 
     def reset(self, seed: int | None = None) -> None:
         """Start a hand in every game: hand 0 under a `seed` given, else each game's next one."""
@@ -296,8 +322,8 @@ class VectorEnv:
                 f"actions must be {self.num_envs} whole numbers, not an array of shape {given.shape} and type {given.dtype}"
             )
         np.copyto(self._actions, given, casting="unsafe")
-        illegal = _first_illegal(self._buffers[0], self._actions)
-        if illegal >= 0:
+        illegal = next((i for i in self._look_through(_first_illegal, self._actions) if i >= 0), None)
+        if illegal is not None:
             legal = ", ".join(f"{a} ({action_name(a)})" for a in np.flatnonzero(self.action_mask[illegal]).tolist())
             raise IllegalActionError(
                 f"action {given[illegal]} is illegal in game {illegal} for seat {self.current_player[illegal]};"
@@ -310,7 +336,7 @@ class VectorEnv:
 
         They come from each game's stream for players and move no wall.
         """
-        _sample(self._buffers[0], self._sampled)
+        self._look_through(_sample_slice, self._sampled)
         return self._sampled
 
     def rollout(self, steps: int, policy: str = "random") -> Rollout:
@@ -340,7 +366,7 @@ class VectorEnv:
         return result_of(states) if states.back[0] else None  # a hand that was dealt has a back of the wall
 
     def final_observation(self, i: int, seat: int) -> np.ndarray:
-        """What `seat` saw at the end of the last settled hand of game i, `(C, 34) uint8`."""
+        """What `seat` saw at the end of the last settled hand of game i, `(C, 34) uint8`, whatever form `observe` has."""
         i = check_int(i, "game", 0, self.num_envs - 1)
         seat = check_int(seat, "seat", 0, self.rules.num_players - 1)
         out = np.empty(OBSERVATION_SIZE, np.uint8)

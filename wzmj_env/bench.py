@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from multiprocessing import get_context
+from threading import BrokenBarrierError
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,12 @@ from ._jit import njit
 from .batch import VectorEnv
 from .hand import closing_bits, is_complete, tiles_short, wait_set, whites
 from .rules import Rules
-from .state import STATE
+from .state import STATE, TURN, plain
 from .tables import MAX_SETS
 
 RULES = Rules(stakes=False)
 GAMES = 1024  # of the compiled loop
+MANY = 16_384  # of two threads
 HANDS = 4096  # that the questions about hands are asked of
 CHILDREN = 3  # processes started for the import and first-step times
 
@@ -68,9 +71,11 @@ def compiled_loop(seconds: float, *, policy: str = "random", **options: Any) -> 
     return lambda: _rate(lambda: env.rollout(steps, policy).decisions, seconds)
 
 
-def batch_steps(num_envs: int, seconds: float, *, num_threads: int = 1, observe: bool = True) -> Callable[[], float]:
+def batch_steps(
+    num_envs: int, seconds: float, *, num_threads: int = 1, clock: Callable[[], float] | None = None, **options: Any
+) -> Callable[[], float]:
     """`VectorEnv.step` from Python with actions of the compiled random player."""
-    env = VectorEnv(num_envs, RULES, num_threads=num_threads, observe=observe)
+    env = VectorEnv(num_envs, RULES, num_threads=num_threads, **options)
     calls = max(1, 4096 // num_envs)
 
     def play() -> int:
@@ -78,7 +83,8 @@ def batch_steps(num_envs: int, seconds: float, *, num_threads: int = 1, observe:
             env.step(env.sample_actions())
         return calls * num_envs
 
-    return lambda: _rate(play, seconds, time.process_time if num_threads == 1 else time.perf_counter)
+    clock = clock or (time.process_time if num_threads == 1 else time.perf_counter)
+    return lambda: _rate(play, seconds, clock)
 
 
 def aec_loop(make: str, seconds: float) -> Callable[[], float]:
@@ -105,44 +111,99 @@ def aec_loop(make: str, seconds: float) -> Callable[[], float]:
     return lambda: _rate(play, seconds)
 
 
+def _play_beside(seconds: float, barrier: Any, rates: Any) -> None:
+    """A process that plays half of the games each time the barrier opens, until it breaks."""
+    play = batch_steps(MANY // 2, seconds, clock=time.perf_counter)
+    play()
+    while True:
+        try:
+            barrier.wait()
+        except BrokenBarrierError:
+            return
+        rates.put(play())
+
+
+def threads_beside_processes(runs: int, seconds: float) -> Figure:
+    """Two threads over MANY games as a share of two processes with half of them each, run in turn."""
+    context = get_context("spawn")
+    barrier, rates = context.Barrier(3), context.Queue()
+    processes = [context.Process(target=_play_beside, args=(seconds, barrier, rates), daemon=True) for _ in range(2)]
+    for process in processes:
+        process.start()
+    threads = batch_steps(MANY, seconds, num_threads=2)
+    threads()
+    shares = []
+    for _ in range(runs):
+        barrier.wait()
+        beside = rates.get() + rates.get()
+        shares.append(threads() / beside)
+    barrier.abort()
+    for process in processes:
+        process.join()
+    name = f"two threads over {MANY} games, of what two processes with half of them each do"
+    return Figure(name, statistics.median(shares), "share", tuple(shares))
+
+
+# What a peer is measured beside: `python -m wzmj_env.bench NAME SECONDS` prints the rate.
+LOOPS: dict[str, Callable[[float], Callable[[], float]]] = {
+    "masks": lambda seconds: compiled_loop(seconds, observe=False),
+    "observations": lambda seconds: compiled_loop(seconds),
+    "batch": lambda seconds: batch_steps(GAMES, seconds),
+    "raw_env": lambda seconds: aec_loop("raw_env", seconds),
+    "env": lambda seconds: aec_loop("env", seconds),
+}
+
+
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
+# A hand as compiled code is asked about it; in a record, as in a game's state, it is passed without counting references.
+HAND = np.dtype([("held", np.uint64, 4), ("keys", np.uint32, 4), ("caishen", np.int64), ("sets", np.int64)])
+
+
 @njit
-def _collect(states, held, keys, caishen, sets):
-    """One hand a game, before its draw: of the seat after the one to act."""
+def _collect(states, drawn, hands):
+    """Of each game in which a seat has just drawn, its hand; or without `drawn` the next seat's, who has not yet. Their
+    number."""
+    n = 0
     for i in range(len(states)):
         s = states[i]
-        p = engine.seat_after(s, s.player)
-        held[i], keys[i] = s.held[p], s.keys[p]
-        caishen[i], sets[i] = s.caishen, MAX_SETS - s.melds[p]
+        if s.phase == TURN:
+            p = np.int64(s.player) if drawn else engine.seat_after(s, np.int64(s.player))
+            hands[n].held[:], hands[n].keys[:] = s.held[p], s.keys[p]
+            hands[n].caishen, hands[n].sets = s.caishen, MAX_SETS - s.melds[p]
+            n += 1
+    return n
 
 
 @njit
-def _ask_complete(held, keys, caishen, sets, rounds):
+def _ask_complete(hands, rounds):
     found = 0
     for _ in range(rounds):
-        for i in range(len(sets)):
-            found += is_complete(held[i], keys[i], sets[i], caishen[i])
+        for i in range(len(hands)):
+            h = hands[i]
+            found += is_complete(h.held, h.keys, h.sets, h.caishen)
     return found
 
 
 @njit
-def _ask_waits(held, keys, caishen, sets, rounds):
-    found = 0
+def _ask_waits(hands, rounds):
+    found = np.uint64(0)
     for _ in range(rounds):
-        for i in range(len(sets)):
-            closing = closing_bits(keys[i], whites(held[i], caishen[i]), caishen[i])
-            found += wait_set(held[i], keys[i], sets[i], caishen[i], closing) != np.uint64(0)
+        for i in range(len(hands)):
+            h = hands[i]
+            closing = closing_bits(h.keys, whites(h.held, h.caishen), h.caishen)
+            found ^= wait_set(h.held, h.keys, h.sets, h.caishen, closing)
     return found
 
 
 @njit
-def _ask_distance(held, keys, caishen, sets, rounds):
+def _ask_distance(hands, rounds):
     found = 0
     for _ in range(rounds):
-        for i in range(len(sets)):
-            found += tiles_short(held[i], keys[i], sets[i], caishen[i])
+        for i in range(len(hands)):
+            h = hands[i]
+            found += tiles_short(h.held, h.keys, h.sets, h.caishen)
     return found
 
 
@@ -160,27 +221,32 @@ def _begin_many(states, rounds):
             engine.begin_next_hand(states[i], False)
 
 
-def hands_of_rule_players() -> tuple[np.ndarray, ...]:
-    """Hands met in games of rule players, before their draw: held, keys, caishen and sets of each."""
-    env = VectorEnv(HANDS, RULES, observe=False)
+def hands_of_rule_players(drawn: bool) -> np.ndarray:
+    """Hands met in games of rule players, with the tile just drawn or without, `(HANDS,) HAND`."""
+    env = VectorEnv(4 * HANDS, RULES, observe=False)
     env.rollout(40, "rule")
-    held, keys = np.zeros((HANDS, 4), np.uint64), np.zeros((HANDS, 4), np.uint32)
-    caishen, sets = np.zeros(HANDS, np.int64), np.zeros(HANDS, np.int64)
-    _collect(env.states, held, keys, caishen, sets)
-    return held, keys, caishen, sets
+    hands = np.zeros(4 * HANDS, HAND)
+    n = _collect(env.states, drawn, hands.view(np.recarray))
+    assert n >= HANDS
+    return hands[:HANDS]
 
 
-def per_item(function: Callable[..., Any], arguments: tuple[Any, ...], items: int, seconds: float) -> Callable[[], float]:
-    """Nanoseconds an item of a compiled loop `function(*arguments, rounds)`."""
+def dealt(n: int) -> np.ndarray:
+    """The states of `n` games."""
+    return plain(VectorEnv(n, RULES, observe=False).states)
+
+
+def per_item(function: Callable[..., Any], items: np.ndarray, seconds: float) -> Callable[[], float]:
+    """Nanoseconds an item of a compiled loop `function(items, rounds)`."""
 
     def run() -> float:
         rounds = 1
         while True:
             start = time.process_time()
-            function(*arguments, rounds)
+            function(items, rounds)
             spent = time.process_time() - start
             if spent > seconds:
-                return spent / rounds / items * 1e9
+                return spent / rounds / len(items) * 1e9
             rounds *= 2
 
     return run
@@ -221,23 +287,26 @@ def rows(seconds: float) -> list[tuple[str, str, Callable[[], Callable[[], float
          lambda: compiled_loop(seconds, state=True)),
         ("compiled rule players, masks", "decisions/s", lambda: compiled_loop(seconds, policy="rule", observe=False)),
     ]  # fmt: skip
-    for observe, what in ((False, "masks"), (True, "masks and observations")):
-        for n in (1, 64, 1024, 4096, 16384):
-            for threads in (1, 2) if n >= 1024 else (1,):
+    for options, what in (
+        ({"observe": False}, "masks"),
+        ({"observe": True}, "masks and observations"),
+        ({"observe": "counts"}, "masks and counts"),
+        ({"observe": True, "dtype": np.float32}, "masks and observations as floats"),
+    ):
+        for n in (1, 64, 1024, 4096, 16384) if options in ({"observe": False}, {"observe": True}) else (1024,):
+            for threads in (1, 2) if n > 1024 else (1,):
                 with_threads = f", {threads} threads" if threads > 1 else ""
-                make = partial(batch_steps, n, seconds, num_threads=threads, observe=observe)
+                make = partial(batch_steps, n, seconds, num_threads=threads, **options)
                 table.append((f"VectorEnv.step, batch {n}, {what}{with_threads}", "decisions/s", make))
     table += [
         ("AEC raw_env, agent_iter/last/step", "decisions/s", lambda: aec_loop("raw_env", seconds)),
         ("AEC env, agent_iter/last/step", "decisions/s", lambda: aec_loop("env", seconds)),
-        ("is a hand complete", "ns", lambda: per_item(_ask_complete, hands_of_rule_players(), HANDS, seconds / 4)),
-        ("all waits of a hand", "ns", lambda: per_item(_ask_waits, hands_of_rule_players(), HANDS, seconds / 4)),
-        ("distance of a hand", "ns", lambda: per_item(_ask_distance, hands_of_rule_players(), HANDS, seconds / 4)),
-        ("shuffle a wall", "ns",
-         lambda: per_item(_shuffle_many, (VectorEnv(GAMES, RULES, observe=False).states,), GAMES, seconds / 4)),
-        ("shuffle, deal and start a hand", "ns",
-         lambda: per_item(_begin_many, (VectorEnv(GAMES, RULES, observe=False).states,), GAMES, seconds / 4)),
-    ]  # fmt: skip
+        ("is a hand complete", "ns", lambda: per_item(_ask_complete, hands_of_rule_players(True), seconds / 4)),
+        ("all waits of a hand", "ns", lambda: per_item(_ask_waits, hands_of_rule_players(False), seconds / 4)),
+        ("distance of a hand", "ns", lambda: per_item(_ask_distance, hands_of_rule_players(True), seconds / 4)),
+        ("shuffle a wall", "ns", lambda: per_item(_shuffle_many, dealt(GAMES), seconds / 4)),
+        ("shuffle, deal and start a hand", "ns", lambda: per_item(_begin_many, dealt(GAMES), seconds / 4)),
+    ]
     return table
 
 
@@ -257,6 +326,9 @@ def run(
         if progress:
             progress(name)
         figures.append(measure(name, "s", partial(child, expression), CHILDREN))
+    if progress:
+        progress("two threads beside two processes")
+    figures.append(threads_beside_processes(runs, seconds))
     figures.append(Figure("memory of a game", float(STATE.itemsize), "bytes", (float(STATE.itemsize),)))
     return {
         "version": __version__,
@@ -277,3 +349,9 @@ def as_text(report: dict[str, Any]) -> str:
         shown = f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
         lines.append(f"{figure['name']:<{width}}  {shown:>12} {figure['unit']}")
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    loop = LOOPS[sys.argv[1]](float(sys.argv[2]))
+    loop()
+    print(loop())

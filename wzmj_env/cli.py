@@ -20,6 +20,7 @@ from .checks import check_int
 from .files import whole_file
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
+MAX_SECONDS = 3600
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -89,10 +90,20 @@ def _span(low: float, high: float) -> str:
 def bench(options: argparse.Namespace) -> int:
     """Measure the speeds of this machine."""
     from . import bench as benchmark
+    from . import peers
 
     runs = check_int(options.runs, "--runs", 1, 1000)
-    report = benchmark.run(runs, options.seconds, lambda name: print(f"measuring: {name}", file=sys.stderr))
+    if not 0 < options.seconds <= MAX_SECONDS:
+        raise ValueError(f"--seconds must be above 0 and at most {MAX_SECONDS}, not {options.seconds}")
+
+    def tell(name: str) -> None:
+        print(f"measuring: {name}", file=sys.stderr)
+
+    report = benchmark.run(runs, options.seconds, tell)
     print(benchmark.as_text(report))
+    if options.peers is not None:
+        report["peers"] = peers.compare(options.peers, runs, options.seconds, tell)
+        print(peers.as_text(report["peers"]))
     if options.json:
         write_json(options.json, report)
     return DONE
@@ -360,6 +371,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--runs", type=int, default=5, help="runs a figure is the median of (default 5)")
     command.add_argument("--seconds", type=float, default=0.5, help="length of a run (default 0.5)")
     command.add_argument("--json", metavar="FILE", help="write the figures there too")
+    command.add_argument("--peers", nargs="*", metavar="PYTHON", help="then other environments, those installed here"
+                         " or for one of these interpreters, in turn with ours (see benchmarks/)")  # fmt: skip
     command.set_defaults(run=bench)
 
     command = commands.add_parser("rules", help=show_rules.__doc__, description=show_rules.__doc__)

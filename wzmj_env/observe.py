@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import njit, popcount, trailing_zeros
+from ._jit import SPREAD, njit, popcount, spread
 from .actions import NUM_ACTIONS, PASS
 from .engine import lone_winds, remaining, seat_after
 from .hand import NONE, ONE, count, whites
-from .scoring import MELD_NAMES
-from .state import CLAIM, MAX_SEATS, NOTHING, OVER, PHASES, SEAT_UNIT, STAKES_ASKED, TURN
-from .tiles import COPIES, NUM_KINDS
+from .scoring import CHI, MELD_NAMES, PENG
+from .state import CLAIM, LYING, MAX_SEATS, NOTHING, OVER, PHASES, SEAT_UNIT, STAKES_ASKED, TURN
+from .tiles import COPIES, NUM_KINDS, WHITE
 
 OBSERVATION_VERSION = 1
 
@@ -73,6 +73,23 @@ STATE_PLANES = (
 )
 
 
+# The compact form: counts in place of planes a copy, and no history. What has the name of a plane above means the same.
+COUNT_PLANES = (
+    ("HAND", 1, "own concealed tiles of k, caishen included"),
+    ("CAISHEN", 1, "1 at the caishen's kind"),
+    ("MELDED", MAX_SEATS, "a plane a seat: tiles of k in its melds; what stands for the face in a chi is a white"),
+    ("LYING", MAX_SEATS, "a plane a seat: tiles of k it has discarded that nobody took"),
+    ("UNSEEN", 1, "tiles of k that the observer cannot see"),
+    ("QUESTION", 1, "1 + the seat whose tile of k is claimed or robbed now"),
+    ("DRAWN", 1, "1 at the tile the observer has just drawn"),
+    ("SHOWN_WINDS", 1, "1 for winds discarded so far by anyone (R5.1)"),
+    ("LONE_WINDS", 1, "1 for the observer's lone winds (R5.1)"),
+    ("BARRED", 1, "1 for kinds the observer may not peng until his next draw (R5.5)"),
+    ("TABLE", 1, "not by kind: facts of the table, a column each, see below"),
+    ("SEAT", MAX_SEATS, "a plane a seat, not by kind: facts of the seat, a column each, see below"),
+)
+
+
 def _starts(planes: tuple[tuple[str, int, str], ...], first: int) -> dict[str, int]:
     starts = {}
     for name, size, _ in planes:
@@ -84,13 +101,17 @@ def _starts(planes: tuple[tuple[str, int, str], ...], first: int) -> dict[str, i
 NUM_PLANES = sum(size for _, size, _ in PLANES)
 NUM_STATE_PLANES = NUM_PLANES + sum(size for _, size, _ in STATE_PLANES)
 PLANE = _starts(PLANES, 0) | _starts(STATE_PLANES, NUM_PLANES)  # name -> its first plane
+NUM_COUNT_PLANES = sum(size for _, size, _ in COUNT_PLANES)
+COUNT_PLANE = _starts(COUNT_PLANES, 0)
 TABLE_COLUMN = {name: column for column, (name, _) in enumerate(TABLE_COLUMNS)}
 SEAT_COLUMN = {name: column for column, (name, _) in enumerate(SEAT_COLUMNS)}
 
 OBSERVATION_SHAPE = (NUM_PLANES, NUM_KINDS)
 STATE_SHAPE = (NUM_STATE_PLANES, NUM_KINDS)
+COUNTS_SHAPE = (NUM_COUNT_PLANES, NUM_KINDS)
 OBSERVATION_SIZE = NUM_PLANES * NUM_KINDS
 STATE_SIZE = NUM_STATE_PLANES * NUM_KINDS
+COUNTS_SIZE = NUM_COUNT_PLANES * NUM_KINDS
 
 # Places in the flat array: plane p, kind k stands at p * NUM_KINDS + k.
 _HAND, _CAISHEN, _WHITE_AS_FACE = (PLANE[n] * NUM_KINDS for n in ("HAND", "CAISHEN", "WHITE_AS_FACE"))
@@ -99,22 +120,20 @@ _ORDER, _SEAT_OF, _FATE = (PLANE[f"DISCARD_{n}"] * NUM_KINDS for n in ("ORDER", 
 _QUESTION, _DRAWN, _SHOWN = (PLANE[n] * NUM_KINDS for n in ("QUESTION", "DRAWN", "SHOWN_WINDS"))
 _LONE, _BARRED, _TABLE, _SEAT = (PLANE[n] * NUM_KINDS for n in ("LONE_WINDS", "BARRED", "TABLE", "SEAT"))
 _OTHER_HAND, _OTHER_BARRED, _ANSWERS = (PLANE[n] * NUM_KINDS for n in ("OTHER_HAND", "OTHER_BARRED", "ANSWERS"))
-_NUM_PLAYERS, _REMAINING, _LADDER, _BOUGHT, _NUM_DISCARDS, _GANGS, _VALUE = (
-    _TABLE + TABLE_COLUMN[n]
-    for n in ("NUM_PLAYERS", "REMAINING", "LADDER", "BOUGHT", "DISCARDS", "GANGS", "VALUE")
-)  # fmt: skip
+(_NUM_PLAYERS, _REMAINING, _LADDER, _BOUGHT, _NUM_DISCARDS, _GANGS, _VALUE) = range(len(PHASES), len(TABLE_COLUMNS))
 _PRESENT, _DEALER, _TO_MOVE, _HAND_SIZE, _DRAWS, _MELDS, _TOPPED, _STAKE_DECIDED, _WON = range(len(SEAT_COLUMNS))
+(_N_HAND, _N_CAISHEN, _N_MELDED, _N_LYING, _N_UNSEEN, _N_QUESTION, _N_DRAWN, _N_SHOWN, _N_LONE, _N_BARRED, _N_TABLE,
+ _N_SEAT) = (first * NUM_KINDS for first in COUNT_PLANE.values())  # fmt: skip
 _MELD_STRIDE = MAX_SEATS * NUM_KINDS  # chi, peng, gang, added, concealed stand in the order of MELD_NAMES
 assert [name for name, _, _ in PLANES[3:8]] == [name.upper() for name in MELD_NAMES]
-_ORDERS_OF_KIND = COPIES * NUM_KINDS
 
 
 @njit
-def _mark(out, first, kinds):
-    """Write 1 at each kind of a set."""
-    while kinds != NONE:
-        out[first + trailing_zeros(kinds)] = 1
-        kinds &= kinds - ONE
+def _write_set(out, first, kinds):
+    """Write 1 at each kind of a set and 0 at the others."""
+    spread(kinds, out, first)
+    for k in range(SPREAD, NUM_KINDS):
+        out[first + k] = (kinds >> np.uint64(k)) & ONE
 
 
 @njit
@@ -145,67 +164,125 @@ def hand_size(s, q):
 
 @njit
 def write_observation(s, seat, out):
-    """Fill `out`, `(OBSERVATION_SIZE,) uint8`, with what `seat` may know."""
+    """Fill `out`, `(OBSERVATION_SIZE,) uint8` or float32, with what `seat` may know.
+
+    Hardly a branch depends on the hand: games in a batch differ, and a branch guessed wrong costs as much as sixty bytes.
+    """
     for i in range(OBSERVATION_SIZE):
         out[i] = 0
     for c in range(COPIES):
-        _mark(out, _HAND + c * NUM_KINDS, s.held[seat, c])
+        _write_set(out, _HAND + c * NUM_KINDS, s.held[seat, c])
     if s.caishen != NOTHING:
         caishen = np.int64(s.caishen)
         out[_CAISHEN + caishen] = 1
         out[_WHITE_AS_FACE + caishen] = whites(s.held[seat], caishen)
-        _mark(out, _LONE, lone_winds(s, seat))
-    _mark(out, _SHOWN, s.shown)
-    _mark(out, _BARRED, s.barred[seat])
+        _write_set(out, _LONE, lone_winds(s, seat))
+    _write_set(out, _SHOWN, s.shown)
+    _write_set(out, _BARRED, s.barred[seat])
     _write_discards(s, seat, out)
-    if s.phase == TURN and s.player == seat:
-        out[_DRAWN + np.int64(s.drawn)] = 1
-    if s.tile != NOTHING:
-        out[_QUESTION + np.int64(s.tile)] = 1 + relative(s, seat, s.source)
-    out[_TABLE + np.int64(s.phase)] = 1
-    out[_NUM_PLAYERS] = s.num_players
-    out[_REMAINING] = remaining(s)
-    out[_LADDER] = s.ladder
-    out[_BOUGHT] = s.bought
-    out[_NUM_DISCARDS] = s.num_discards
-    out[_GANGS] = s.gangs
-    out[_VALUE] = s.value
+    _write_melds(s, seat, out)
+    _write_question(s, seat, out, _QUESTION, _DRAWN)
+    _write_facts(s, seat, out, _TABLE, _SEAT)
+
+
+@njit
+def _write_question(s, seat, out, question, drawn):
+    out[drawn + max(np.int64(s.drawn), 0)] = s.phase == TURN and s.player == seat
+    out[question + max(np.int64(s.tile), 0)] = 0 if s.tile == NOTHING else 1 + relative(s, seat, s.source)
+
+
+@njit
+def _write_facts(s, seat, out, table, facts):
+    """The columns of the planes TABLE and SEAT, which start at `table` and `facts`."""
+    out[table + np.int64(s.phase)] = 1
+    out[table + _NUM_PLAYERS] = s.num_players
+    out[table + _REMAINING] = remaining(s)
+    out[table + _LADDER] = s.ladder
+    out[table + _BOUGHT] = s.bought
+    out[table + _NUM_DISCARDS] = s.num_discards
+    out[table + _GANGS] = s.gangs
+    out[table + _VALUE] = s.value
     q = seat
-    for r in range(s.num_players):
-        _write_seat(s, q, r, out)
+    for _ in range(s.num_players):
+        out[facts + _PRESENT] = 1
+        out[facts + _DEALER] = q == s.dealer
+        out[facts + _TO_MOVE] = q == s.player and s.phase < CLAIM
+        out[facts + _HAND_SIZE] = hand_size(s, q)
+        out[facts + _DRAWS] = s.draws[q]
+        out[facts + _MELDS] = s.melds[q]
+        out[facts + _TOPPED] = s.topped[q]
+        out[facts + _STAKE_DECIDED] = stake_decided(s, q)
+        out[facts + _WON] = q == s.winner
+        facts += NUM_KINDS
         q = seat_after(s, q)
 
 
 @njit
 def _write_discards(s, seat, out):
+    odd, two = NONE, NONE  # the kinds of which one or three, and of which two or three, came before
     for i in range(s.num_discards):
         k = np.int64(s.discards[i] % SEAT_UNIT)
         r = relative(s, seat, np.int64(s.discards[i] // SEAT_UNIT))
+        shift = np.uint64(k)
+        earlier = np.int64(((odd >> shift) & ONE) + 2 * ((two >> shift) & ONE))
+        two ^= odd & ONE << shift
+        odd ^= ONE << shift
         out[_DISCARDED + r * NUM_KINDS + k] += 1
-        at = k
-        while out[_ORDER + at] != 0:  # the next free plane of this kind
-            at += NUM_KINDS
+        at = k + earlier * NUM_KINDS
         out[_ORDER + at] = i + 1
         out[_SEAT_OF + at] = 1 + r
         out[_FATE + at] = s.fates[i]
 
 
 @njit
-def _write_seat(s, q, r, out):
-    """The melds and facts of seat q, which is r seats after the observer."""
+def _write_melds(s, seat, out):
+    q = seat
+    for r in range(s.num_players):
+        for i in range(s.melds[q]):
+            what, kind = np.int64(s.meld_what[q, i]), np.int64(s.meld_kind[q, i])
+            out[_CHI + what * _MELD_STRIDE + r * NUM_KINDS + kind] += 1
+        q = seat_after(s, q)
+
+
+@njit
+def write_counts(s, seat, out):
+    """Fill `out`, `(COUNTS_SIZE,) uint8` or float32, with the compact form of what `seat` may know."""
+    for i in range(COUNTS_SIZE):
+        out[i] = 0
+    for k in range(NUM_KINDS):
+        out[_N_HAND + k] = count(s.held[seat], k)
+    if s.caishen != NOTHING:
+        out[_N_CAISHEN + np.int64(s.caishen)] = 1
+        _write_set(out, _N_LONE, lone_winds(s, seat))
+    _write_set(out, _N_SHOWN, s.shown)
+    _write_set(out, _N_BARRED, s.barred[seat])
+    for i in range(s.num_discards):
+        k = np.int64(s.discards[i] % SEAT_UNIT)
+        r = relative(s, seat, np.int64(s.discards[i] // SEAT_UNIT))
+        out[_N_LYING + r * NUM_KINDS + k] += s.fates[i] == LYING
+    q = seat
+    for r in range(s.num_players):
+        _count_melds(s, q, out, _N_MELDED + r * NUM_KINDS)
+        q = seat_after(s, q)
+    _write_question(s, seat, out, _N_QUESTION, _N_DRAWN)
+    _write_facts(s, seat, out, _N_TABLE, _N_SEAT)
+    for k in range(NUM_KINDS):
+        seen = out[_N_HAND + k] + out[_N_CAISHEN + k]
+        for r in range(MAX_SEATS):
+            seen += out[_N_MELDED + r * NUM_KINDS + k] + out[_N_LYING + r * NUM_KINDS + k]
+        out[_N_UNSEEN + k] = COPIES - seen
+
+
+@njit
+def _count_melds(s, q, out, first):
+    """The tiles of seat q's melds."""
     for i in range(s.melds[q]):
-        what, kind = np.int64(s.meld_what[q, i]), np.int64(s.meld_kind[q, i])
-        out[_CHI + what * _MELD_STRIDE + r * NUM_KINDS + kind] += 1
-    facts = _SEAT + r * NUM_KINDS
-    out[facts + _PRESENT] = 1
-    out[facts + _DEALER] = q == s.dealer
-    out[facts + _TO_MOVE] = q == s.player and s.phase < CLAIM
-    out[facts + _HAND_SIZE] = hand_size(s, q)
-    out[facts + _DRAWS] = s.draws[q]
-    out[facts + _MELDS] = s.melds[q]
-    out[facts + _TOPPED] = s.topped[q]
-    out[facts + _STAKE_DECIDED] = stake_decided(s, q)
-    out[facts + _WON] = q == s.winner
+        what, kind = s.meld_what[q, i], np.int64(s.meld_kind[q, i])
+        if what == CHI:
+            for k in range(kind, kind + 3):
+                out[first + (WHITE if k == s.caishen else k)] += 1  # a white stands for the face (R3.4)
+        else:
+            out[first + kind] += 3 if what == PENG else COPIES
 
 
 @njit
@@ -222,7 +299,7 @@ def write_state(s, out):
         if r > 0:
             for k in range(NUM_KINDS):
                 out[_OTHER_HAND + (r - 1) * NUM_KINDS + k] = count(s.held[q], k)
-            _mark(out, _OTHER_BARRED + (r - 1) * NUM_KINDS, s.barred[q])
+            _write_set(out, _OTHER_BARRED + (r - 1) * NUM_KINDS, s.barred[q])
         q = seat_after(s, q)
 
 
@@ -248,20 +325,25 @@ def write_mask(s, seat, out):
 def write_legal(s, out):
     """`write_mask` for the seat to act; zeros when the hand is over."""
     low, high = s.legal[0], s.legal[1]
-    for a in range(64):
-        out[a] = (low >> np.uint64(a)) & ONE
-    for a in range(64, NUM_ACTIONS):
-        out[a] = (high >> np.uint64(a - 64)) & ONE
+    spread(low, out, 0)
+    spread(low >> np.uint64(SPREAD), out, SPREAD)
+    for a in range(2 * SPREAD, NUM_ACTIONS):
+        out[a] = (high >> np.uint64(a - 2 * SPREAD)) & ONE
 
 
-def layout_table() -> str:
-    """The layout as Markdown."""
+def layout_table(planes: tuple[tuple[str, int, str], ...]) -> str:
+    """A layout as Markdown."""
     lines = ["| planes | name | value at kind k |", "|---|---|---|"]
-    for name, size, text in (*PLANES, *STATE_PLANES):
-        first = PLANE[name]
+    first = 0
+    for name, size, text in planes:
         where = str(first) if size == 1 else f"{first}–{first + size - 1}"
         lines.append(f"| {where} | `{name}` | {text} |")
-    for title, columns in (("TABLE", TABLE_COLUMNS), ("SEAT", SEAT_COLUMNS)):
-        lines += ["", f"| column of `{title}` | name | value |", "|---|---|---|"]
-        lines += [f"| {column} | `{name}` | {text} |" for column, (name, text) in enumerate(columns)]
+        first += size
+    return "\n".join(lines)
+
+
+def columns_table(title: str, columns: tuple[tuple[str, str], ...]) -> str:
+    """The columns of a plane that is not by kind, as Markdown."""
+    lines = [f"| column of `{title}` | name | value |", "|---|---|---|"]
+    lines += [f"| {column} | `{name}` | {text} |" for column, (name, text) in enumerate(columns)]
     return "\n".join(lines)

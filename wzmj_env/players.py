@@ -3,6 +3,7 @@
 `random`   any legal action.
 `greedy`   takes every win; else lowers the distance and nothing else.
 `rule:1`   the action with the best score of `strategy`, which weighs speed against value.
+`rule:2`   the same, and looks one draw further where discards come near each other.
 
 A player's choice is a function of the seat's knowledge, `random` aside; equal scores go to the highest action id.
 """
@@ -16,15 +17,17 @@ from .actions import CHI_LOW, GANG, GANG_CLAIM, HU, PASS
 from .engine import GAMMA, LEGAL_BASE, legal_discards, mix, scaled
 from .hand import NONE, ONE, add_tile, contains, remove_tile, tiles_short
 from .state import CLAIM, STAKES_ASKED
-from .strategy import rule_action, rule_scores, take_for_claim
+from .strategy import RULE_1 as FIRST
+from .strategy import RULE_2 as SECOND
+from .strategy import rule_action, take_for_claim
 from .tables import MAX_SETS
 
 _HALF = np.uint64(32)
 
-RANDOM, GREEDY, RULE_1 = range(3)
-POLICIES = {"random": RANDOM, "greedy": GREEDY, "rule:1": RULE_1, "rule": RULE_1}
+RANDOM, GREEDY, RULE_1, RULE_2 = range(4)
+POLICIES = {"random": RANDOM, "greedy": GREEDY, "rule:1": RULE_1, "rule:2": RULE_2, "rule": RULE_2}
 
-__all__ = ["POLICIES", "choose", "greedy_action", "random_action", "rule_action", "rule_scores"]
+__all__ = ["POLICIES", "choose", "greedy_action", "random_action"]
 
 # --- random ----------------------------------------------------------------------------------------------------------
 
@@ -105,4 +108,4 @@ def choose(s, policy):
         return random_action(s)
     if policy == GREEDY:
         return greedy_action(s)
-    return rule_action(s)
+    return rule_action(s, FIRST if policy == RULE_1 else SECOND)

@@ -3,7 +3,7 @@
 Whoever discards, everybody pays the winner, so play is a race with values. A score is what the seat may hope for from
 each other seat, in units: a win's value and the LOSS it spares, times the chance to get there before anybody else does.
 A step that `width` tiles bring about, when the others stop the race as often as `hazard` tiles would, comes off with
-`width / (width + hazard)`.
+`width / (width + hazard)`. A `Version` may look one draw further at discards that come near the best.
 
 Winds that have to go first (R5.1) do not count as tiles of a hand that is not ready. What a seat cannot know is not
 looked at: the hands of the others, the wall, their answers. Scores keep under a change of suits, a mirror of the ranks and a
@@ -18,7 +18,7 @@ import numpy as np
 
 from ._jit import njit, popcount, trailing_zeros
 from .actions import CHI_HIGH, CHI_LOW, GANG, GANG_CLAIM, HU, NUM_ACTIONS, PASS, PENG, RAISE
-from .engine import LEGAL_BASE, claimed_value, hand_value, has_chi, is_legal, legal_discards, lone_winds
+from .engine import LEGAL_BASE, claimed_value, hand_value, has_chi, legal_discards, lone_winds
 from .hand import (
     ALL_KINDS,
     HAND_TILES,
@@ -67,6 +67,17 @@ QUANQIUSHEN_SHARE = 0.75  # another may win on the discard
 CHI_FACTOR, PENG_FACTOR, GANG_CLAIM_FACTOR, PASS_FACTOR = 0.95, 1.0, 1.3, 1.1  # a pass keeps the hand closed
 GANG_FACTOR = 1.1  # the replacement draw
 HU_FACTOR = 1.15  # a win in hand
+
+
+class Version(NamedTuple):
+    """What tells one version of the rule player from another. Floats both, so that compiled code serves every version."""
+
+    margin: float  # share of the best discard's score from which on a discard is looked at one draw further
+    reach: float  # when the standard shape is at most so far
+
+
+RULE_1 = Version(margin=0.0, reach=0.0)  # never
+RULE_2 = Version(margin=0.9, reach=2.0)
 
 SUITED = np.uint64((1 << HONOURS) - 1)
 NOT_ONES = ~np.uint64(sum(1 << k for k in range(0, HONOURS, RANKS)))
@@ -158,6 +169,33 @@ def _kept(s, p):
 
 
 @njit
+def _one_off(keys, faces, caishen, sets, need, kinds, step):
+    """In a reading of that need, those of `kinds` of which one tile more lowers it (step 1), or one less keeps it (-1)."""
+    found = NONE
+    m, p, s, z = reading(keys, caishen, faces)
+    of_m, of_p, of_s, of_z = suit_class(m), suit_class(p), suit_class(s), honour_class(z)
+    of_mp, of_sz = joint(of_m, of_p), joint(of_s, of_z)
+    if whole_need(of_mp, of_sz, sets) != need:
+        return found
+    most = need - 1 if step > 0 else need
+    while kinds != NONE:
+        k = trailing_zeros(kinds)
+        kinds &= kinds - ONE
+        change = step * POWER[k]
+        if k < RANKS:
+            left = whole_need(joint(suit_class(m + change), of_p), of_sz, sets)
+        elif k < 2 * RANKS:
+            left = whole_need(joint(of_m, suit_class(p + change)), of_sz, sets)
+        elif k < HONOURS:
+            left = whole_need(of_mp, joint(suit_class(s + change), of_z), sets)
+        else:
+            left = whole_need(of_mp, joint(of_s, honour_class(z + change)), sets)
+        if left <= most:
+            found |= bit(k)
+    return found
+
+
+@njit
 def _accepted(held, keys, white_count, caishen, sets, need, live):
     """The live kinds that lower the need."""
     asked = live & ~held[3] & ~bit(caishen)
@@ -165,28 +203,28 @@ def _accepted(held, keys, white_count, caishen, sets, need, live):
         asked |= bit(caishen)  # in the keys: a white as the face
     found = NONE
     for faces in range(white_count + 1):
-        m, p, s, z = reading(keys, caishen, faces)
-        of_m, of_p, of_s, of_z = suit_class(m), suit_class(p), suit_class(s), honour_class(z)
-        of_mp, of_sz = joint(of_m, of_p), joint(of_s, of_z)
-        if whole_need(of_mp, of_sz, sets) != need:
-            continue
-        kinds = asked & ~found
-        while kinds != NONE:
-            k = trailing_zeros(kinds)
-            kinds &= kinds - ONE
-            if k < RANKS:
-                left = whole_need(joint(suit_class(m + POWER[k]), of_p), of_sz, sets)
-            elif k < 2 * RANKS:
-                left = whole_need(joint(of_m, suit_class(p + POWER[k])), of_sz, sets)
-            elif k < HONOURS:
-                left = whole_need(of_mp, joint(suit_class(s + POWER[k]), of_z), sets)
-            else:
-                left = whole_need(of_mp, joint(of_s, honour_class(z + POWER[k])), sets)
-            if left < need:
-                found |= bit(k)
+        found |= _one_off(keys, faces, caishen, sets, need, asked & ~found, 1)
     if contains(found, caishen):
         found |= WHITE_BIT
     return found | bit(caishen)
+
+
+@njit
+def _spare(held, keys, white_count, caishen, sets, need):
+    """The held kinds, caishen aside, without one of which the need stays."""
+    asked = held[0] & ~bit(caishen)
+    found = NONE
+    for faces in range(white_count + 1):
+        kinds = asked & ~found
+        if caishen != WHITE:
+            if faces == white_count:
+                kinds &= ~WHITE_BIT
+            if faces > 0:
+                kinds |= bit(caishen)  # in the keys: a white as the face
+        found |= _one_off(keys, faces, caishen, sets, need, kinds, -1)
+    if contains(found, caishen):
+        found = found & ~bit(caishen) | WHITE_BIT
+    return found
 
 
 @njit
@@ -401,46 +439,123 @@ def _score(s, action, view):
 
 
 @njit
+def _best_left(s, p, sets, view):
+    """What the best discard leaves of seat p's hand of 3 * sets + 2 tiles, of those that keep its distance if it has any."""
+    caishen = np.int64(s.caishen)
+    kept, white_count = _kept(s, p)
+    need = standard_need(kept, white_count, caishen, sets)
+    kinds = legal_discards(s, p)
+    spare = kinds & _spare(s.held[p], kept, white_count, caishen, sets, need)
+    if spare != NONE:
+        kinds = spare
+    found = 0.0
+    while kinds != NONE:
+        k = trailing_zeros(kinds)
+        kinds &= kinds - ONE
+        found = max(found, _discard_worth(s, p, k, sets, view.chis, view, HAND_TILES))
+    return found
+
+
+@njit
+def _worth_one_draw_on(s, p, sets, view):
+    """What seat p's hand of 3 * sets + 1 tiles, not ready, is worth by what it is worth after each tile that helps."""
+    held, keys, caishen = s.held[p], s.keys[p], np.int64(s.caishen)
+    kept, white_count = _kept(s, p)
+    need = standard_need(kept, white_count, caishen, sets)
+    accepted = _accepted(held, kept, white_count, caishen, sets, need, view.live[0])
+    pengs = accepted & held[1] & ~bit(caishen)
+    chi_kinds = accepted & runs_wanted(held, caishen) & ~pengs
+    width, gain = 0.0, 0.0
+    kinds = accepted & view.live[0]
+    while kinds != NONE:
+        k = trailing_zeros(kinds)
+        kinds &= kinds - ONE
+        tiles = _tiles_of(view, bit(k))
+        if contains(pengs, k):
+            tiles *= 1.0 + PENG_SHARE * (s.num_players - 1)
+        elif contains(chi_kinds, k):
+            tiles *= 1.0 + CHI_SHARE
+        add_tile(held, keys, k, caishen)
+        gain += tiles * _best_left(s, p, sets, view)
+        remove_tile(held, keys, k, caishen)
+        width += tiles
+    return gain / (width + view.hazard)
+
+
+@njit
+def _look_further(s, view, version, scores):
+    """Renew the scores of the discards within `version.margin` of the best one by what they are worth one draw on. The best
+    of them keeps its score, which gangs and wins are weighed against."""
+    p = np.int64(s.player)
+    sets = np.int64(MAX_SETS - s.melds[p])
+    held, keys, caishen = s.held[p], s.keys[p], np.int64(s.caishen)
+    before, after = 0.0, 0.0
+    for k in range(NUM_KINDS):
+        if contains(s.legal[0], k):
+            before = max(before, scores[k])
+    near = NONE
+    for k in range(NUM_KINDS):
+        if contains(s.legal[0], k) and scores[k] >= version.margin * before:
+            near |= bit(k)
+    if near & (near - ONE) == NONE:
+        return
+    kinds = near
+    while kinds != NONE:
+        k = trailing_zeros(kinds)
+        kinds &= kinds - ONE
+        remove_tile(held, keys, k, caishen)
+        if tiles_short(held, keys, sets, caishen) > 1:
+            scores[k] = _worth_one_draw_on(s, p, sets, view)
+        add_tile(held, keys, k, caishen)
+        after = max(after, scores[k])
+    while near != NONE:
+        k = trailing_zeros(near)
+        near &= near - ONE
+        scores[k] *= before / after
+
+
+@njit
 def _stake(s):
     """The dealer has the first turn, and gains by it: he doubles, the others do not."""
     return np.int64(RAISE if s.player == s.dealer else PASS)
 
 
 @njit
-def rule_action(s):
+def rule_scores(s, version, scores):
+    """Fill `scores`, `(NUM_ACTIONS,) float64`, for the seat to act, ILLEGAL for what is not legal: see `rule_action`."""
+    scores[:] = ILLEGAL
+    if s.phase == STAKES_ASKED:
+        scores[PASS] = scores[RAISE] = 0.0
+        scores[_stake(s)] = 1.0
+        return
+    p = np.int64(s.player)
+    view = look(s, p)
+    base = np.int64(0)
+    for word in (s.legal[0], s.legal[1]):
+        while word != NONE:
+            action = base + trailing_zeros(word)
+            word &= word - ONE
+            scores[action] = _score(s, action, view)
+        base = LEGAL_BASE
+    if s.phase < CLAIM and 1 < view.reach <= version.reach and _forced_winds(s, p) == NONE:
+        _look_further(s, view, version, scores)
+
+
+@njit
+def rule_action(s, version):
     """The legal action with the highest score, the highest id among equals."""
     low, high = s.legal[0], s.legal[1]
     if s.phase == STAKES_ASKED:
         return _stake(s)
     if high == NONE and low & (low - ONE) == NONE:
         return trailing_zeros(low)  # forced
-    view = look(s, np.int64(s.player))
-    best_action, best = np.int64(0), ILLEGAL
-    base = np.int64(0)
-    for word in (low, high):
-        while word != NONE:
-            action = base + trailing_zeros(word)
-            word &= word - ONE
-            score = _score(s, action, view)
-            if score >= best:
-                best_action, best = action, score
-        base = LEGAL_BASE
-    return best_action
-
-
-@njit
-def rule_scores(s, scores):
-    """Fill `scores`, `(NUM_ACTIONS,) float64`, for the seat to act, ILLEGAL for what is not legal: see `rule_action`."""
+    scores = np.empty(NUM_ACTIONS)
+    rule_scores(s, version, scores)
+    best = np.int64(0)
     for action in range(NUM_ACTIONS):
-        scores[action] = ILLEGAL
-    if s.phase == STAKES_ASKED:
-        scores[PASS] = scores[RAISE] = 0.0
-        scores[_stake(s)] = 1.0
-        return
-    view = look(s, np.int64(s.player))
-    for action in range(NUM_ACTIONS):
-        if is_legal(s, action):
-            scores[action] = _score(s, action, view)
+        if scores[action] >= scores[best]:
+            best = np.int64(action)
+    return best
 
 
 # --- to explain ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,184 @@
+"""Many tables for the trainer: at each, some seats are its own and the others are played by compiled players.
+
+A table waits only where one of the trainer's seats has a choice, its own `LEARNER`s or a frozen `SNAPSHOT`. Everything in
+between, other seats' decisions, forced ones, new hands, happens in compiled code.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agents.advice import write_advice
+from wzmj_env import Rules, VectorEnv, engine
+from wzmj_env._jit import njit
+from wzmj_env.actions import NUM_ACTIONS
+from wzmj_env.game import IllegalActionError
+from wzmj_env.hand import NONE
+from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE, write_legal, write_observation, write_state
+from wzmj_env.players import choose
+from wzmj_env.state import NOTHING, plain
+
+LEARNER, SNAPSHOT = -1, -2  # in `seats`, beside ids of compiled players
+
+# Counters of `Tables.counts`, then hands by value 0, 1, 2, 4, then of learners beside compiled players: seats, and their
+# payments in units.
+HANDS, DISCARDS, COMPILED, BY_VALUE = 0, 1, 2, 3
+SEATS_BESIDE, PAID_BESIDE = BY_VALUE + 4, BY_VALUE + 5
+NUM_COUNTS = PAID_BESIDE + 1
+
+
+@njit
+def _forced_action(s):
+    low, high = s.legal[0], s.legal[1]
+    if low != NONE:
+        return engine.only_action(low, np.int64(0)) if high == NONE else np.int64(-1)
+    return engine.only_action(high, engine.LEGAL_BASE)
+
+
+@njit
+def _count(s, seats, counts):
+    counts[HANDS] += 1
+    counts[DISCARDS] += s.num_discards
+    counts[BY_VALUE + (3 if s.value == 4 else s.value)] += 1
+    beside = False
+    for p in range(s.num_players):
+        beside |= seats[p] >= 0
+    if beside:
+        for p in range(s.num_players):
+            if seats[p] == LEARNER:
+                counts[SEATS_BESIDE] += 1
+                counts[PAID_BESIDE] += s.payments[p] // s.unit
+
+
+@njit
+def _go_on(s, seats, rewards, done, counts):
+    """Play until one of the trainer's seats has a choice. The hand under way is paid into `rewards`; one that begins
+    and ends in here had no decision of the trainer's. Tells whether the hand under way was settled."""
+    while True:
+        if s.player == NOTHING:
+            _count(s, seats, counts)
+            if not done:
+                for p in range(s.num_players):
+                    rewards[p] = s.payments[p] / s.unit
+                done = True
+            engine.begin_next_hand(s, False)
+            continue
+        action = _forced_action(s)
+        if action < 0:
+            policy = seats[s.player]
+            if policy < 0:
+                return done
+            action = choose(s, policy)
+            counts[COMPILED] += 1
+        engine.step(s, action)
+
+
+@njit
+def _begin(states, seats, counts):
+    ignored = np.zeros(seats.shape[1], np.float32)
+    for i in range(len(states)):
+        _go_on(states[i], seats[i], ignored, True, counts)
+
+
+@njit
+def _first_illegal(states, actions):
+    for i in range(len(states)):
+        if not engine.is_legal(states[i], actions[i]):
+            return i
+    return -1
+
+
+@njit
+def _play(states, seats, actions, rewards, done, counts):
+    for i in range(len(states)):
+        rewards[i] = 0
+        engine.step(states[i], actions[i])
+        done[i] = _go_on(states[i], seats[i], rewards[i], False, counts)
+
+
+@njit
+def _show(states, seats, columns, central, inputs, masks, players, learners, advice):
+    planes = np.empty(STATE_SIZE, np.uint8)
+    scores = np.empty(NUM_ACTIONS, np.float64)
+    for i in range(len(states)):
+        s = states[i]
+        players[i] = s.player
+        learners[i] = seats[i, s.player] == LEARNER
+        write_legal(s, masks[i])
+        if central:
+            write_state(s, planes)
+        else:
+            write_observation(s, np.int64(s.player), planes[:OBSERVATION_SIZE])
+        for column in range(len(columns)):
+            inputs[i, column] = planes[columns[column]]
+        if advice.shape[1]:
+            write_advice(s, scores, advice[i])
+
+
+@njit
+def _draw(logits, masks, lots, actions, log_probs):
+    for i in range(len(logits)):
+        highest, last = np.float32(-np.inf), 0
+        for action in range(NUM_ACTIONS):
+            if masks[i, action]:
+                highest, last = max(highest, logits[i, action]), action
+        total = 0.0
+        for action in range(NUM_ACTIONS):
+            if masks[i, action]:
+                total += math.exp(logits[i, action] - highest)
+        missing = total * lots[i]
+        for action in range(last + 1):
+            if masks[i, action]:
+                missing -= math.exp(logits[i, action] - highest)
+                if missing < 0 or action == last:
+                    actions[i] = action
+                    log_probs[i] = logits[i, action] - highest - math.log(total)
+                    break
+
+
+def draw(logits: np.ndarray, masks: np.ndarray, lots: np.ndarray, actions: np.ndarray, log_probs: np.ndarray) -> None:
+    """Draw `actions (B,) int64` from the policy of `logits (B, 76) float32` by `lots (B,)` from [0, 1), with the
+    `log_probs (B,) float32` of what is drawn."""
+    _draw(logits, masks, lots, actions, log_probs)
+
+
+class Tables:
+    """Tables with `seats`, `(N, P) int64`: `LEARNER`, `SNAPSHOT` or a compiled player's id. Their walls are those of
+    `VectorEnv(N, rules, seed=seed)`. `columns`: what is shown, as places in the flat state."""
+
+    def __init__(self, rules: Rules, seats: np.ndarray, columns: np.ndarray, seed: int) -> None:
+        self.rules = rules
+        self.columns = columns
+        self.central = bool(columns.max() >= OBSERVATION_SIZE)
+        self.seats = np.ascontiguousarray(seats, np.int64)
+        self.env = VectorEnv(len(seats), rules, seed=seed, observe=False)
+        self.counts = np.zeros(NUM_COUNTS, np.int64)
+        self._states = plain(self.env.states)
+        _begin(self._states, self.seats, self.counts)
+
+    def show(
+        self, inputs: np.ndarray, masks: np.ndarray, players: np.ndarray, learners: np.ndarray, advice: np.ndarray
+    ) -> None:
+        """Write what the seats to act are shown into rows of the caller's: inputs `(N, len(columns)) uint8`, masks
+        `(N, 76) int8`, the seats `(N,) int64`, which of them are learners `(N,) bool`, advice `(N, ADVICE_SIZE)` or
+        `(N, 0) float32`."""
+        _show(self._states, self.seats, self.columns, self.central, inputs, masks, players, learners, advice)
+
+    def play(self, actions: np.ndarray, rewards: np.ndarray, done: np.ndarray) -> None:
+        """One action `(N,) int64` at every table and all that follows until the next. Writes payments in units of the
+        hand in which it was taken, if that was settled, `(N, P) float32`, and whether it was, `(N,) bool`."""
+        illegal = _first_illegal(self._states, actions)
+        if illegal >= 0:
+            raise IllegalActionError(f"action {actions[illegal]} is illegal at table {illegal}. No table has moved.")
+        _play(self._states, self.seats, actions, rewards, done, self.counts)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that going on exactly needs."""
+        return self.env.state_dict()
+
+    def load_state_dict(self, kept: dict[str, Any]) -> None:
+        """ValueError when it does not fit."""
+        self.env.load_state_dict(kept)
