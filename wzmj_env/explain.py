@@ -14,6 +14,7 @@ from .actions import name as action_name
 from .game import Game
 from .hand import kinds_in, tiles_short
 from .state import STAKES_ASKED
+from .strategy import RULE_2 as NEWEST
 from .strategy import discard_prospects, rule_scores
 from .tables import MAX_SETS
 from .tiles import NUM_KINDS
@@ -32,7 +33,7 @@ class Prospect:
 
 @njit
 def _scores(states, scores):
-    rule_scores(states[0], scores)
+    rule_scores(states[0], NEWEST, scores)
 
 
 @njit
