@@ -180,7 +180,10 @@ class Ladder:
         self.records.mkdir(exist_ok=True)
         record = self.records / f"{number:09}.jsonl.gz"
         record.unlink(missing_ok=True)  # of a runner that was killed
-        room = Room([make_agent(bot.spec) for bot in bots], self.rules, referee)
+        agents = [make_agent(bot.spec) for bot in bots]
+        for agent, bot in zip(agents, bots, strict=True):
+            agent.name = bot.name  # as the record calls it
+        room = Room(agents, self.rules, referee)
         seating = (np.arange(n)[:, None] + np.arange(n)) % n  # every bot in every seat once
         payments, left = np.zeros(n, np.int64), 0
         with room, Recorder(record, self.rules, [bot.name for bot in bots], seed=self.seed) as recorder:
