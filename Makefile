@@ -30,7 +30,7 @@ bench: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,eval,dev]"
 	touch $@
 
 clean:

@@ -21,12 +21,12 @@ from wzmj_env.actions import HU, NUM_ACTIONS
 from wzmj_env.checks import check_int
 from wzmj_env.imagine import adds_up, deal_hidden, read_view
 from wzmj_env.observe import OBSERVATION_SIZE
-from wzmj_env.players import POLICIES, choose, rule_scores
+from wzmj_env.players import POLICIES, choose
 from wzmj_env.rules import Rules
 from wzmj_env.state import NOTHING, new_states
-from wzmj_env.strategy import ILLEGAL
+from wzmj_env.strategy import ILLEGAL, RULE_1, rule_scores
 
-RULE = POLICIES["rule"]
+RULE = POLICIES["rule:1"]  # half of the second version's time
 CANDIDATES = 5  # actions looked at, the best by the rule player's scores
 AHEAD = 2.0  # standard errors above the rule player's choice that another action must be
 BEHIND = 1.5  # an action so many standard errors below the best is dropped
@@ -61,7 +61,7 @@ def _begin(states, planes, mask, rows, scores):
     action = np.int64(choose(s, RULE))
     if action == HU:
         rows = rows[:1]
-    rule_scores(s, scores)
+    rule_scores(s, RULE_1, scores)
     n = 0
     while n < len(rows) and (n == 0 or scores[action] > ILLEGAL):
         rows[n] = 0

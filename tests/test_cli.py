@@ -1,5 +1,6 @@
 """The command line: what it prints and its exit status."""
 
+import io
 import json
 import subprocess
 import sys
@@ -88,3 +89,19 @@ def test_rows_of_the_bench_measure_something():
             assert figure.value > 0
     text = bench.as_text({"figures": [{"name": "x", "value": 12345.0, "unit": "ns"}]})
     assert text == "x        12,345 ns"
+
+
+def test_a_person_plays_in_the_terminal(capsys, monkeypatch):
+    """Every number is tried in turn: those that are not legal are asked for again."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("fly\n" + "".join(f"{a}\n" for a in range(76)) * 1000))
+    status, out, err = run(capsys, "play", "--agents", "human,random", "--hands", "2", "--seed", "1")
+    assert status == 0, err
+    assert "'fly' is not among" in out
+    assert "| remaining " in out and "2 hands, seed 1" in out
+
+
+def test_input_that_ends_before_the_game(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    status, _, err = run(capsys, "play", "--agents", "human,random", "--hands", "2")
+    assert status == 2
+    assert "the input has ended" in err

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from wzmj_env import Game, IllegalActionError, Match, Pattern, Rules, actions, game, tiles
+from wzmj_env.state import PHASES
 
 
 def play(g, seed=0, steps=10**9):
@@ -219,3 +220,29 @@ def test_text_shows_the_table():
     play(g, 1)
     assert "over" in str(g)
     assert "?" not in str(g)
+
+
+# --- who is asked ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_all_who_may_answer_a_tile_are_asked_at_once(players):  # R5.4
+    at_once = 0
+    for seed in range(60):
+        game = Game(Rules(num_players=players), seed=seed)
+        rng = np.random.default_rng(seed)
+        while not game.done:
+            asked = game.asked()
+            walk, one_by_one = game.copy(), {}
+            phase = walk.phase
+            while not walk.done and walk.phase == phase and walk.current_player not in one_by_one:
+                one_by_one[walk.current_player] = walk.legal_actions()
+                if PHASES[phase] not in ("claim", "rob"):
+                    break
+                walk.step(actions.PASS)
+            assert asked == one_by_one
+            assert list(asked) == list(one_by_one)
+            at_once += len(asked) > 1
+            game.step(int(rng.choice(game.legal_actions())))
+        assert game.asked() == {}
+    assert at_once > 20 or players == 2

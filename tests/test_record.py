@@ -199,7 +199,7 @@ def test_whoever_leaves_pays(tmp_path, players, ladder, others, house):  # R10.6
         recorder.step(first_action(game))
         recorder.leave(1)
     (hand,) = Record(tmp_path / "a")
-    assert hand.left == 1 and not hand.game.done
+    assert hand.left == (1,) and not hand.game.done
     due = rules.unit * rules.dealer_ladder[ladder] * 8
     assert hand.payments[1] == -due
     assert {int(x) for seat, x in enumerate(hand.payments) if seat != 1} == {others * rules.unit}
@@ -387,7 +387,7 @@ def test_a_line_said_in_another_way_is_no_line_of_a_record(tmp_path):
         b'"text"',
         b"{}",
         b'{"type":"close","hands":1}',
-        b'{"type":"left","seat":9}',
+        b'{"type":"left","seats":[9]}',
     ],
 )
 def test_hostile_lines_are_one_clear_error(tmp_path, line):

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from wzmj_env import scoring, tiles
+from wzmj_env import Rules, scoring, tiles
 
 import naive
 from hands import circumstances, random_hand
@@ -100,3 +100,27 @@ def test_caishen_points():  # R9.2
     scoring.add_caishen_points(payments, 0, 2, scoring.caishen_amount(4, 5, 1, 2))
     scoring.add_caishen_points(payments, 2, 1, scoring.caishen_amount(4, 5, 1, 2))
     assert payments.tolist() == [40 - 10, -20 - 10, 20 - 20]
+
+
+# --- leaving: R10.6 --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("players", "ladder", "leavers", "payments", "house"),
+    [
+        (4, 0, [2], [1, 1, -8, 1], 5),  # half of 8 is 4, in whole units a third of it is 1
+        (4, 2, [0], [-24, 4, 4, 4], 12),
+        (4, 3, [3], [5, 5, 5, -32], 17),
+        (3, 1, [1], [4, -16, 4], 8),
+        (2, 0, [0], [-8, 4], 4),
+        (4, 0, [1, 2], [4, -8, -8, 4], 8),  # two at once: each half goes to the two who stay
+        (4, 0, [2, 1, 2], [4, -8, -8, 4], 8),
+        (2, 1, [0, 1], [-16, -16], 32),
+    ],
+)
+def test_charge_for_leaving(players, ladder, leavers, payments, house):  # R10.6
+    for unit in (1, 10):
+        paid, to_house = scoring.leaving_payments(Rules(num_players=players, unit=unit), ladder, *leavers)
+        assert paid.tolist() == [unit * x for x in payments]
+        assert to_house == unit * house
+        assert paid.sum() + to_house == 0

@@ -52,7 +52,9 @@ def test_a_factory_gets_its_arguments():
     [
         ("ruel", "no such agent"),
         ("", "no such agent"),
-        ("human", "no such agent"),
+        ("cmd:", "wants a program"),
+        ("cmd:no-such-program --fast", "no program 'no-such-program'"),
+        ("cmd:python 'open", "cannot be read"),
         ("random:9", "no such agent"),
         ("nowhere:make", "no module 'nowhere'"),
         ("test_specs:nothing", "has no 'nothing'"),

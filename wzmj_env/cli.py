@@ -1,4 +1,4 @@
-"""The command line: `wzmj play | replay | explain | bench | rules | warmup`.
+"""The command line: `wzmj play | arena | ladder | replay | explain | bench | rules | warmup`.
 
 Exit 0 done, 1 the check asked for failed, 2 wrong use.
 """
@@ -47,15 +47,16 @@ def play(options: argparse.Namespace) -> int:
 
     from . import duplicate
     from .game import check_seed
+    from .specs import split_specs
 
-    specs = options.agents.split(",")
+    specs = split_specs(options.agents)
     if not 2 <= len(specs) <= 4:
         raise ValueError(f"--agents names {len(specs)} agents; 2 to 4 can play")
     hands = check_int(options.hands, "--hands", 2, duplicate.MAX_DEALS)
     seed = check_seed(options.seed)
     rules = _rules(options.rules, len(specs))
     seating = np.arange(len(specs))[None]
-    with tqdm(total=hands, unit="hand", disable=None, file=sys.stderr) as bar:
+    with tqdm(total=hands, unit="hand", disable=True if "human" in specs else None, file=sys.stderr) as bar:
         played = duplicate.play(specs, seating, 0, hands, seed=seed, rules=rules, progress=bar.update)
     rows = []
     for seat, spec in enumerate(specs):
@@ -166,6 +167,110 @@ def replay(options: argparse.Namespace) -> int:
     return DONE
 
 
+def arena(options: argparse.Namespace) -> int:
+    """Every agent against every other over duplicate deals, with a report; --resume goes on with one that was stopped."""
+    from tqdm import tqdm
+
+    from . import arena as tournament
+    from . import report
+    from .rules import Rules
+    from .specs import split_specs
+
+    workers = check_int(options.workers, "--workers", 1, 1024)
+    plan = None
+    if options.agents is not None:
+        agents = split_specs(options.agents)
+        rules = Rules(stakes=False, num_players=options.players) if options.rules is None else Rules.load(options.rules)
+        plan = tournament.Plan(
+            tuple(agents), options.players, options.deals, options.seed, rules, records=not options.no_records,
+            **_clock_options(options),
+        )  # fmt: skip
+    elif not options.resume:
+        raise ValueError("--agents names the agents, such as --agents rule,greedy,random")
+    folder = Path(options.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    store = tournament.Store(folder, plan, options.resume)
+    try:
+        pairs = len(store.plan.agents) * (len(store.plan.agents) - 1) // 2
+        with tqdm(total=pairs * store.plan.deals, unit="deal", disable=None, file=sys.stderr) as bar:
+
+            def told(standings: tournament.Standings, deals: int) -> None:
+                bar.set_postfix_str(standings.best(), refresh=False)
+                bar.update(deals)
+
+            complete = tournament.run(store, folder, workers=workers, told=told)
+        results = tournament.results(store)
+    finally:
+        store.close()
+    report.write(folder, results)
+    for agent in results["agents"]:
+        rating = f"{agent['rating']['elo']:>+7.0f}" if agent["rating"] else ""
+        faults = agent["use"]["faults"] if agent["use"] else {}
+        blamed = "  faults: " + ", ".join(f"{cause} {n}" for cause, n in faults.items()) if faults else ""
+        print(f"{agent['agent']:<28}{agent['mean']:>+9.3f}  {_span(agent['low'], agent['high']):<20}{rating}{blamed}")
+    if results["ratings_hint"]:
+        print(results["ratings_hint"], file=sys.stderr)
+    print(f"report in {folder / 'report.html'}")
+    if not complete:
+        print(f"stopped: {results['units']['missing']} units of work are missing and left out; --resume goes on", file=sys.stderr)
+        return FAILED
+    return DONE
+
+
+def _clock_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The times and limits of bots that are processes."""
+    from .clock import Times
+    from .process import Limits
+
+    if options.no_clock:
+        times = Times.untimed(away=options.away)
+    else:
+        times = Times(options.turn, options.short_turn, options.claim, options.away)
+    megabytes = check_int(options.memory, "--memory", 16, 1 << 20)
+    return {
+        "times": times,
+        "patience": _seconds(options.patience, "--patience"),
+        "startup": _seconds(options.startup, "--startup"),
+        "restarts": options.restarts,
+        "limits": Limits(memory=megabytes << 20, processes=check_int(options.processes, "--processes", 1, 1 << 16)),
+    }
+
+
+def _seconds(value: float, name: str) -> float:
+    if not value > 0:
+        raise ValueError(f"{name} must be a number of seconds above 0, not {value}")
+    return value
+
+
+def ladder(options: argparse.Namespace) -> int:
+    """Bots register, play when they are free, and are rated after each game."""
+    from tqdm import tqdm
+
+    from .ladder import Ladder
+    from .referee import Referee
+    from .rules import Rules
+
+    if options.action == "show" and not Path(options.db).exists():
+        raise ValueError(f"there is no ladder {options.db}; wzmj ladder add makes one")
+    rules = Rules.load(options.rules) if options.rules else None
+    with Ladder(options.db, rules, options.seed) as running:
+        if options.action == "add":
+            running.add(options.name, options.agent)
+        elif options.action == "run":
+            games = check_int(options.games, "--games", 1, 10**9)
+            for _ in tqdm(running.run(games, Referee()), total=games, unit="game", disable=None, file=sys.stderr):
+                pass
+        if options.action != "add":
+            print(f"{'':<4}{'name':<20}{'rating':>8}{'mean':>8}{'+-':>7}{'games':>7}  agent")
+            for place, bot in enumerate(running.standings(), 1):
+                faults = "".join(f", {cause} {n}" for cause, n in bot.use.faults.items())
+                print(
+                    f"{place:<4}{bot.name:<20}{bot.rating:>8.2f}{bot.mean:>8.2f}{bot.deviation:>7.2f}{bot.games:>7}"
+                    f"  {bot.spec}{faults}"
+                )
+    return DONE
+
+
 def explain(options: argparse.Namespace) -> int:
     """Tell for each legal action of a position its score by the rule player, what it leaves and which live tiles help."""
     from .explain import as_text
@@ -224,6 +329,43 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--rules", metavar="FILE", help="a rules file (default: classic)")
     command.add_argument("--json", metavar="FILE", help="write the results there too")
     command.set_defaults(run=play)
+
+    command = commands.add_parser("arena", help=arena.__doc__, description=arena.__doc__)
+    command.add_argument("--agents", help='2 or more, such as rule,greedy,"cmd:python bot.py"')
+    command.add_argument("--players", type=int, choices=(2, 4), default=4, help="seats: 4, two against two (default), or 2")
+    command.add_argument("--deals", type=int, default=100, help="of each pair, each in every seating (default 100)")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--rules", metavar="FILE", help="a rules file (default: classic, stakes off)")
+    command.add_argument("--out", metavar="DIR", required=True, help="the folder of the report, the records and what is kept")
+    command.add_argument("--resume", action="store_true", help="go on with the tournament in DIR")
+    command.add_argument("--workers", type=int, default=1, help="processes beside each other; they change no result")
+    command.add_argument("--no-records", action="store_true", help="keep no record of each hand: several times faster")
+    command.add_argument("--turn", type=float, default=20.0, help="seconds of a turn (default 20)")
+    command.add_argument("--short-turn", type=float, default=10.0, help="of a turn after one that ran out (default 10)")
+    command.add_argument("--claim", type=float, default=10.0, help="of a claim or stake (default 10)")
+    command.add_argument("--away", type=float, default=90.0, help="for a process that has died to be back (default 90)")
+    command.add_argument("--startup", type=float, default=20.0, help="for a process to be ready (default 20)")
+    command.add_argument("--restarts", type=int, default=3, help="of a process in one hand (default 3)")
+    command.add_argument("--no-clock", action="store_true", help="no limit on turns, claims and stakes but --patience")
+    command.add_argument("--patience", type=float, default=60.0, help="of silence after which a process has left (default 60)")
+    command.add_argument("--memory", type=int, default=2048, help="MiB that a process and what it starts may take (default 2048)")
+    command.add_argument("--processes", type=int, default=64, help="that a process may start (default 64)")
+    command.set_defaults(run=arena)
+
+    command = commands.add_parser("ladder", help=ladder.__doc__, description=ladder.__doc__)
+    actions = command.add_subparsers(dest="action", required=True, metavar="action")
+    action = actions.add_parser("add", help="register a bot")
+    action.add_argument("name", help="as it stands on the ladder")
+    action.add_argument("agent", help="its spec, such as rule or 'cmd:python bot.py'")
+    for name, words in (("run", "play games"), ("show", "print the standings")):
+        action = actions.add_parser(name, help=words)
+        if name == "run":
+            action.add_argument("--games", type=int, default=10, help="how many (default 10)")
+    for action in actions.choices.values():
+        action.add_argument("--db", metavar="FILE", default="ladder.db", help="the ladder (default ladder.db)")
+        action.add_argument("--rules", metavar="FILE", help="of a ladder that is made now (default: classic, stakes off)")
+        action.add_argument("--seed", type=int, default=0, help="of a ladder that is made now")
+    command.set_defaults(run=ladder)
 
     command = commands.add_parser("bench", help=bench.__doc__, description=bench.__doc__)
     command.add_argument("--runs", type=int, default=5, help="runs a figure is the median of (default 5)")

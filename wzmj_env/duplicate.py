@@ -20,10 +20,12 @@ import numpy as np
 from . import engine
 from ._jit import njit
 from .batch import VectorEnv
+from .bots import Human, ProcessAgent
 from .checks import check_int
 from .game import IllegalActionError
 from .patterns import Pattern, patterns_in
 from .players import choose
+from .room import Hand, Room, own_stream
 from .rules import Rules
 from .specs import Agent, BuiltIn, make_agent
 from .state import MAX_SEATS, NOTHING, new_states
@@ -45,6 +47,7 @@ HAND = np.dtype(
         ("dealer", np.int8),
         ("discards", np.uint8),
         ("gangs", np.uint8),
+        ("left", np.uint8),  # bit p: seat p left it, and it ended unplayed (R10.6)
     ]
 )
 
@@ -144,17 +147,15 @@ def play_chunk(
     """The hands of some deals, `(D, R) HAND`: in compiled code alone when all agents are built in."""
     hands = np.zeros((last - first, len(seating)), HAND).view(np.recarray)
     policies = np.array([agent.policy if isinstance(agent, BuiltIn) else NOTHING for agent in agents])
-    if (policies != NOTHING).all():
+    if any(isinstance(agent, (ProcessAgent, Human)) for agent in agents):
+        with Room(agents, rules) as room:
+            for hand in room.play(seating, first, last, seed):
+                note_hand(hand, hands[hand.deal - first, hand.seating : hand.seating + 1])
+    elif (policies != NOTHING).all():
         _play_compiled(new_states(1, rules), policies[seating], np.uint64(seed), first, hands)
     else:
         _play_batched(agents, policies, seating, first, seed, rules, hands)
     return hands
-
-
-@njit
-def _own_stream(s, seating):
-    """Give this table's players a stream that no other seating of the deal has."""
-    s.policy = engine.mix(s.policy + np.uint64(seating))
 
 
 @njit
@@ -172,7 +173,7 @@ def _play_compiled(states, policies, seed, first, hands):
     for d in range(hands.shape[0]):
         for r in range(hands.shape[1]):
             engine.seed_game(s, seed, first + d)
-            _own_stream(s, r)
+            own_stream(s, r)
             engine.begin_next_hand(s, False)
             while s.player != NOTHING:
                 engine.step(s, choose(s, policies[r, s.player]))
@@ -182,7 +183,7 @@ def _play_compiled(states, policies, seed, first, hands):
 @njit
 def _own_streams(states, num_seatings):
     for i in range(len(states)):
-        _own_stream(states[i], i % num_seatings)
+        own_stream(states[i], i % num_seatings)
 
 
 @njit
@@ -195,6 +196,13 @@ def _choose_built_in(states, tables, policy, actions):
 def _note_settled(states, tables, hands):
     for i in tables:
         _note(states[i], hands[i])
+
+
+def note_hand(hand: Hand, noted: np.ndarray) -> None:
+    """Keep how a hand of a room ended, in `(1,) HAND`."""
+    _note_settled(hand.game._raw, np.zeros(1, np.int64), noted)
+    noted["left"] = sum(1 << p for p in hand.played.left)
+    noted["payments"][0, : hand.game.num_players] = np.array(hand.played.payments) // hand.game.rules.unit
 
 
 def _play_batched(

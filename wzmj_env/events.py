@@ -20,7 +20,7 @@ The log is read off a replay, so it holds nothing that the game does not. Plain 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,26 +59,58 @@ def _facts(game: Game) -> Facts:
     return Facts(*(game._raw[name][0].tolist() for name in Facts._fields))
 
 
+class Seen(NamedTuple):
+    """One thing that happened, as all see it and as one seat does. None: not seen at all."""
+
+    event: Event | None  # as the other seats see it
+    owner: int = NOTHING  # the seat that sees `own` instead
+    own: Event | None = None
+
+    def by(self, seat: int) -> Event | None:
+        return self.own if seat == self.owner else self.event
+
+
+class Follower:
+    """Plays a game on and tells what each seat sees of it, as it happens: `Game.events` but for `ask`."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._facts = _facts(game)
+
+    def opening(self) -> list[Seen]:
+        """What is seen of a game in which nothing has been played yet."""
+        s = self.game._states[0]
+        return [Seen(_begin(s)), *(_deal(s) if s.phase != STAKES_ASKED else ())]
+
+    def step(self, action: int, play: Callable[[int], Any] | None = None) -> list[Seen]:
+        """Play an action, by `play` where something else is to move the game, and what is seen of it.
+        `IllegalActionError` as from `Game.step`."""
+        before = self._facts
+        (play or self.game.step)(action)
+        after = self._facts = _facts(self.game)
+        seen = [Seen(None, before.player, {"type": "answer", "action": action})]
+        seen += _happened(before, action, after)
+        if before.phase == STAKES_ASKED != after.phase:
+            seen += _deal(self.game._states[0])
+        elif after.phase == OVER:
+            seen.append(Seen(_end(self.game._states[0])))
+        return seen
+
+
 def events_of(game: Game, seat: int) -> list[Event]:
     """The log of `seat`, from the beginning to now."""
     replay = game.begun()
-    events = [_begin(replay._states[0])]
-    if replay._states[0].phase != STAKES_ASKED:
-        events += _deal(replay._states[0], seat)
-    events += _asked(replay, seat)
-    after = _facts(replay)
+    follower = Follower(replay)
+    events: list[Event] = []
+
+    def note(seen: list[Seen]) -> None:
+        events.extend(event for one in seen if (event := one.by(seat)) is not None)
+        if replay.current_player == seat:
+            events.append({"type": "ask", "legal": replay.legal_actions()})
+
+    note(follower.opening())
     for action in game.actions:
-        before = after
-        replay.step(action)
-        after = _facts(replay)
-        if before.player == seat:
-            events.append({"type": "answer", "action": action})
-        events += _happened(before, action, after, seat)
-        if before.phase == STAKES_ASKED != after.phase:
-            events += _deal(replay._states[0], seat)
-        elif after.phase == OVER:
-            events.append(_end(replay._states[0]))
-        events += _asked(replay, seat)
+        note(follower.step(action))
     return events
 
 
@@ -88,36 +120,35 @@ def _begin(s: np.record) -> Event:
             "topped": [bool(t) for t in s.topped[:n]]}  # fmt: skip
 
 
-def _deal(s: np.record, seat: int) -> Iterator[Event]:
-    n, dealer = int(s.num_players), int(s.dealer)
-    first = (seat - dealer) % n * DEALT
-    yield {"type": "deal", "caishen": int(s.caishen), "tiles": s.wall[first : first + DEALT].tolist()}
-    yield _draw(dealer, False, int(s.wall[n * DEALT]), seat)
+def _deal(s: np.record) -> Iterator[Seen]:
+    n, dealer, caishen = int(s.num_players), int(s.dealer), int(s.caishen)
+    for seat in range(n):
+        first = (seat - dealer) % n * DEALT
+        yield Seen(None, seat, {"type": "deal", "caishen": caishen, "tiles": s.wall[first : first + DEALT].tolist()})
+    yield _draw(dealer, False, int(s.wall[n * DEALT]))
 
 
-def _draw(p: int, replacement: bool, tile: int, seat: int) -> Event:
-    return {"type": "draw", "seat": p, "replacement": replacement, "tile": tile if p == seat else None}
+def _draw(p: int, replacement: bool, tile: int) -> Seen:
+    hidden = {"type": "draw", "seat": p, "replacement": replacement, "tile": None}
+    return Seen(hidden, p, hidden | {"tile": tile})
 
 
-def _asked(game: Game, seat: int) -> list[Event]:
-    return [{"type": "ask", "legal": game.legal_actions()}] if game.current_player == seat else []
-
-
-def _happened(before: Facts, action: int, after: Facts, seat: int) -> Iterator[Event]:
-    """What all see of one action but the deal and the end, besides what `seat` sees of its own draw."""
+def _happened(before: Facts, action: int, after: Facts) -> Iterator[Seen]:
+    """What is seen of one action but the deal and the end."""
     p = before.player
     if before.phase == STAKES_ASKED:
-        yield {"type": "stake", "seat": p, "raised": action == RAISE}
+        yield Seen({"type": "stake", "seat": p, "raised": action == RAISE})
         return
     if before.phase not in (CLAIM, ROB):
         if action < GANG:
-            yield {"type": "discard", "seat": p, "tile": action}
+            yield Seen({"type": "discard", "seat": p, "tile": action})
         elif action < CHI_LOW and after.melds[p] == before.melds[p]:
-            yield {"type": "declare", "seat": p, "tile": action - GANG}
-    yield from _melded(before, after)
+            yield Seen({"type": "declare", "seat": p, "tile": action - GANG})
+    for meld in _melded(before, after):
+        yield Seen(meld)
     for q, draws in enumerate(after.draws):
         if draws != before.draws[q]:
-            yield _draw(q, after.back != before.back, after.drawn, seat)
+            yield _draw(q, after.back != before.back, after.drawn)
 
 
 def _melded(before: Facts, after: Facts) -> Iterator[Event]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import engine
 from ._jit import njit
-from .actions import ACTION_VERSION, NUM_ACTIONS
+from .actions import ACTION_VERSION, CHI_LOW, NUM_ACTIONS, PASS
 from .actions import name as action_name
 from .checks import check_flag, check_int
 from .digest import digest
@@ -33,7 +33,7 @@ from .render import table_text
 from .resample import redraw
 from .rules import Rules
 from .scene import Scene, scene_of
-from .state import NOTHING, new_states, plain
+from .state import CLAIM, NOTHING, ROB, new_states, plain
 from .svg import table_svg
 from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name, parse_kind
 
@@ -282,7 +282,7 @@ class Game:
     @property
     def current_player(self) -> int:
         """The seat to act, -1 when over."""
-        return int(self._states.player[0])
+        return int(self._raw["player"][0])
 
     @property
     def done(self) -> bool:
@@ -291,7 +291,7 @@ class Game:
     @property
     def phase(self) -> int:
         """What is asked: an index in `state.PHASES`."""
-        return int(self._states.phase[0])
+        return int(self._raw["phase"][0])
 
     @property
     def wall(self) -> np.ndarray:
@@ -310,9 +310,27 @@ class Game:
 
     def legal_actions(self) -> list[int]:
         """The legal action ids of the seat to act, sorted; empty when over."""
-        low, high = self._states.legal[0].tolist()
+        low, high = self._raw["legal"][0].tolist()
         bits = low | high << 64
         return [a for a in range(NUM_ACTIONS) if bits >> a & 1]
+
+    def asked(self) -> dict[int, list[int]]:
+        """The legal actions of every seat that is asked now, in the order in which `step` takes their answers.
+
+        While a tile is claimed or robbed these are all seats that have yet to answer: none of them may know another's
+        answer (R5.4), so that they can be asked at once. Like `current_player` it is for whoever drives the game.
+        """
+        if self.done:
+            return {}
+        asked = {self.current_player: self.legal_actions()}
+        if self.phase in (CLAIM, ROB):
+            claims, n = self._raw["claims"][0].tolist(), self.num_players
+            source = int(self._raw["source"][0])
+            for step in range(1, (source - self.current_player) % n):
+                seat = (self.current_player + step) % n
+                if claims[seat]:
+                    asked[seat] = [CHI_LOW + i for i in range(PASS - CHI_LOW) if claims[seat] >> i & 1] + [PASS]
+        return asked
 
     def action_mask(self) -> np.ndarray:
         """`(76,) int8`, 1 for the legal actions of the seat to act; zeros when over."""

@@ -9,7 +9,7 @@
                                                            digest after it; by: who chose in the player's place
     draw      seat tile replacement                        what a seat drew after it
     end       winner loser value patterns payments next    the hand is settled; next: dealer, ladder, bought, topped
-    left      seat payments house                          the hand ends unplayed, for this seat has left (R10.6)
+    left      seats payments house                         the hand ends unplayed, for these seats have left (R10.6)
     note      note                                         what the writer adds to a hand: clocks, faults
     close     hands                                        the last line: nothing is missing
 
@@ -188,9 +188,15 @@ def _hand_line(number: int, game: Game, players: list[str], carried: bool) -> st
     )
 
 
-def _left_line(game: Game, seat: int) -> str:
-    payments, house = leaving_payments(game.rules, game.setup["ladder"], seat)
-    return _json({"type": "left", "seat": seat, "payments": payments.tolist(), "house": house})
+def _left_line(game: Game, seats: Sequence[int]) -> str:
+    payments, house = leaving_payments(game.rules, game.setup["ladder"], *seats)
+    return _json({"type": "left", "seats": list(seats), "payments": payments.tolist(), "house": house})
+
+
+def _check_seats(seats: Any, num_players: int) -> tuple[int, ...]:
+    if not isinstance(seats, (list, tuple)) or not seats:
+        raise ValueError(f"seats must be a list of one seat or more, not {seats!r}")
+    return tuple(check_int(seat, "seat", 0, num_players - 1) for seat in seats)
 
 
 def _json(value: Any) -> str:
@@ -384,12 +390,12 @@ class Recorder:
             if isinstance(table, Match) and not table.done:
                 self._begin(table, table.game, self.players, True)
 
-    def leave(self, seat: int) -> None:
-        """The hand being recorded ends unplayed, for `seat` has left and pays for it (R10.6)."""
+    def leave(self, *seats: int) -> None:
+        """The hand being recorded ends unplayed, for `seats` have left, at once, and pay for it (R10.6)."""
         if self._course is None:
             raise ValueError("no hand is being recorded: call begin")
         game = self._course.game
-        self._write([_left_line(game, check_int(seat, "seat", 0, game.num_players - 1))])
+        self._write([_left_line(game, _check_seats(seats, game.num_players))])
         self._end(game)
 
     def note(self, **fields: Any) -> None:
@@ -480,7 +486,7 @@ class PlayedHand:
     game: Game  # after its last action
     by: list[str | None] = field(default_factory=list)  # of each action, who chose in the player's place
     notes: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # (actions played before it, what it says)
-    left: int | None = None  # the seat that left
+    left: tuple[int, ...] | None = None  # the seats that left
     payments: np.ndarray | None = None  # (n,) int64 points; None while it is not over
 
     def at(self, actions: int) -> Game:
@@ -638,9 +644,9 @@ class Record:
                     self._compare(said, _json({"type": "note", "note": note}))
                     hand.notes.append((len(hand.game.actions), note))
                 elif kind == "left" and course is not None and hand is not None:
-                    hand.left = check_int(fields.get("seat"), "seat", 0, self.rules.num_players - 1)
+                    hand.left = _check_seats(fields.get("seats"), self.rules.num_players)
                     self._compare(said, _left_line(course.game, hand.left))
-                    hand.payments, _ = leaving_payments(self.rules, course.game.setup["ladder"], hand.left)
+                    hand.payments, _ = leaving_payments(self.rules, course.game.setup["ladder"], *hand.left)
                     last, course = None, None
                 elif kind == "hand" and course is None:
                     if hand is not None:

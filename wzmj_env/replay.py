@@ -82,7 +82,8 @@ def hand_text(hand: PlayedHand) -> Iterator[str]:
         if i < len(hand.game.actions):
             yield line(game.current_player, _chosen(game, hand.game.actions[i], hand.by[i]))
     if hand.left is not None:
-        yield line(hand.left, "leaves; the hand ends unplayed")
+        for seat in hand.left:
+            yield line(seat, "leaves; the hand ends unplayed")
     elif game.done:
         yield "  " + result_text(game._states[0])
     else:

@@ -58,21 +58,30 @@ def add_caishen_points(payments, p, caishen_held, amount):
             payments[q] -= caishen_held * amount
 
 
+LEAVING_FACTOR = 4 * 2  # R10.6: times the ladder value
+
+
 @njit
 def caishen_amount(value, unit, bonus, bonus_double):
     """What a caishen brings in a hand won at this value, or drawn (0): doubled for all by a double win (R9.2)."""
     return np.int64(unit) * np.int64(bonus) * (np.int64(bonus_double) if value == DOUBLE_VALUE else 1)
 
 
-def leaving_payments(rules: Rules, ladder: int, seat: int) -> tuple[np.ndarray, int]:
-    """R10.6: `(n,) int64` points that each seat gets when `seat` leaves, and the points of the house; all sum to 0.
+def leaving_payments(rules: Rules, ladder: int, *seats: int) -> tuple[np.ndarray, int]:
+    """R10.6: `(n,) int64` points that each seat gets when `seats` leave at once, and the points of the house; all sum to 0.
 
-    `ladder` is the index into `dealer_ladder`. The half of the others is shared in whole units, rounded down.
+    `ladder` is the index into `dealer_ladder`. Each leaver pays; half of it goes in equal parts of whole units, rounded
+    down, to those who stay, the rest to the house: all of it when nobody stays.
+
+    >>> leaving_payments(Rules(), 0, 2)
+    (array([ 1,  1, -8,  1]), 5)
     """
-    half = rules.dealer_ladder[ladder] * 4  # units
-    share = half // (rules.num_players - 1)
-    payments = np.full(rules.num_players, share * rules.unit, np.int64)
-    payments[seat] = -2 * half * rules.unit
+    gone = sorted(set(seats))
+    charge = rules.dealer_ladder[ladder] * LEAVING_FACTOR  # units
+    stay = rules.num_players - len(gone)
+    share = charge // 2 // stay if stay else 0
+    payments = np.full(rules.num_players, share * len(gone) * rules.unit, np.int64)
+    payments[gone] = -charge * rules.unit
     return payments, -int(payments.sum())
 
 

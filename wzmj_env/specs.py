@@ -8,7 +8,9 @@ it plays on a state made of the observation, in which nothing stands that its se
 from __future__ import annotations
 
 import ast
+import csv
 import importlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -17,18 +19,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from ._jit import njit
+from .bots import Human, ProcessAgent, SingleAgent
+from .game import tiles_remaining
 from .imagine import read_view
 from .observe import OBSERVATION_SIZE
 from .players import POLICIES, choose
+from .render import table_text
 from .rules import Rules
-from .state import new_states
+from .state import new_states, plain
 
 CLONE = Path(__file__).resolve().parent.parent  # holds agents/ where this package lies in its repository
+PROCESS = "cmd:"
 FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 ALLOWED = (
     f"allowed are {', '.join(POLICIES)}, search:WORLDS or search:50ms (a decision), ppo:PATH (a run's folder or weights of"
-    " train.ppo)"
-    " and module:factory?key=value&key=value"
+    " train.ppo), module:factory?key=value&key=value, cmd:program args, and human"
 )
 
 
@@ -61,6 +66,11 @@ class BuiltIn:
         _act_on_views(self._known, flat, masks, self.policy, actions)
         return actions
 
+    def choose(self, states: np.ndarray) -> int:
+        """The action of the seat to act in the one game in `states`: what `act` answers, quicker. `random` draws from
+        the game's own stream."""
+        return int(_choose(states, self.policy))
+
     def reset(self, seed: int) -> None:
         self._known.policy[0] = np.uint64(seed)
 
@@ -73,7 +83,11 @@ def make_agent(spec: str) -> Agent:
         return BuiltIn(spec)
     target, _, query = spec.partition("?")
     try:
-        if target.startswith("ppo:"):
+        if spec.startswith(PROCESS):
+            agent: Any = ProcessAgent(spec.removeprefix(PROCESS))
+        elif spec == Human.name:
+            agent = Human(view_text)
+        elif target.startswith("ppo:"):
             agent = _from_clone("agents.ppo").load(target.removeprefix("ppo:"), **_arguments(query))
         elif target.startswith("search:"):
             agent = _from_clone("agents.search").make(target.removeprefix("search:"), **_arguments(query))
@@ -84,10 +98,32 @@ def make_agent(spec: str) -> Agent:
             raise ValueError(f"no such agent; {ALLOWED}")
     except (ValueError, TypeError, OSError, ImportError) as error:
         raise ValueError(f"agent {spec!r}: {error}") from error
+    if _takes_one_table(agent):
+        agent = SingleAgent(agent)
     if not callable(getattr(agent, "act", None)) or not callable(getattr(agent, "reset", None)):
-        raise ValueError(f"agent {spec!r}: what it made has no act(observations, masks) and reset(seed)")
+        raise ValueError(f"agent {spec!r}: what it made has no act(observations, masks) and reset(seed), nor"
+                         " act(observation, mask, info)")  # fmt: skip
     agent.name = spec
     return agent
+
+
+def split_specs(text: str) -> list[str]:
+    """Specs in one text, separated by commas; one that holds a comma itself stands in double quotes.
+
+    >>> split_specs('rule,"cmd:bot --weights 1,2"')
+    ['rule', 'cmd:bot --weights 1,2']
+    """
+    return next(csv.reader([text], skipinitialspace=True), [])
+
+
+def _takes_one_table(agent: Any) -> bool:
+    """Whether this is a player of one table: `act(observation, mask, info)`."""
+    try:
+        signature = inspect.signature(agent.act)
+        signature.bind(None, None, None)
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _arguments(query: str) -> dict[str, Any]:
@@ -128,7 +164,25 @@ def _made_by(module: str, factory: str, arguments: dict[str, Any]) -> Any:
 
 
 @njit
+def _choose(states, policy):
+    return choose(states[0], policy)
+
+
+@njit
 def _act_on_views(known, observations, masks, policy, actions):
     for i in range(len(masks)):
         read_view(observations[i], masks[i], known[0])
         actions[i] = choose(known[0], policy)
+
+
+@njit
+def _read_view(known, planes, mask):
+    read_view(planes, mask, known[0])
+
+
+def view_text(observation: np.ndarray, mask: np.ndarray) -> str:
+    """The table as text, from what one seat knows: it is seat 0 here, the next in turn seat 1, and so on."""
+    known = new_states(1, Rules())
+    planes = np.ascontiguousarray(observation).reshape(OBSERVATION_SIZE)
+    _read_view(known, planes, mask)
+    return table_text(known[0], int(tiles_remaining(plain(known))), 0)

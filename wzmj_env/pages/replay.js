@@ -69,7 +69,7 @@ function readLine(record, said) {
       draw: () => isNumber(said.seat, 0, n - 1) && isNumber(said.tile, 0, KINDS - 1) && typeof said.replacement === "boolean",
       end: () => areNumbers(said.payments, -1e15, 1e15, n) && (said.winner === null || isNumber(said.winner, 0, n - 1))
         && Array.isArray(said.patterns) && isNumber(said.value, 0, 4),
-      left: () => isNumber(said.seat, 0, n - 1) && areNumbers(said.payments, -1e15, 1e15, n),
+      left: () => areNumbers(said.seats, 0, n - 1) && said.seats.length > 0 && areNumbers(said.payments, -1e15, 1e15, n),
       note: () => said.note !== null && typeof said.note === "object",
     };
     need(Object.hasOwn(ok, said.type) && ok[said.type](), "a line that this page cannot read");
@@ -490,7 +490,7 @@ function showChoice(hand, state, decision) {
 }
 
 function endText(hand, end) {
-  if (end.type === "left") return `${word("over")}: ${hand.players[end.seat]} ${word("leaves")}`;
+  if (end.type === "left") return `${word("over")}: ${end.seats.map((seat) => hand.players[seat]).join(", ")} ${word("leaves")}`;
   if (end.winner === null) return `${word("over")}: ${word("drawnHand")}`;
   const source = end.loser === null ? "" : `, ${word("from")} ${hand.players[end.loser]}`;
   return `${word("over")}: ${hand.players[end.winner]} ${word("wins")}, ${word("values")[end.value]}${source}. ${end.patterns.join(" ")}`;
