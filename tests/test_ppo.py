@@ -186,7 +186,7 @@ def test_the_prior_alone_plays_as_the_rule_player_but_for_ties():
     shape = Shape(hidden=(8,), prior=ADVISER)
     network = Network(shape)
     torch.nn.init.zeros_(network.actor.weight)
-    agent, rule = PPOAgent(network, 4), make_agent("rule")
+    agent, rule = PPOAgent(network, 4), make_agent(ADVISER)
     env = VectorEnv(256, Rules(stakes=False), seed=4, skip_forced=True)
     different = 0
     for _ in range(40):
