@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import engine
-from ._jit import njit
+from ._jit import fetch_ahead, njit
 from .actions import NUM_ACTIONS
 from .actions import name as action_name
 from .checks import check_int
@@ -36,7 +36,7 @@ from .rules import Rules
 from .state import NOTHING, STATE, new_states, plain
 
 CARRY, SKIP_FORCED, OBSERVE, OPEN_STATE, COUNTS = 1, 2, 4, 8, 16
-WORTH_A_THREAD = 8192  # games: fewer are looked through before a thread has woken up
+WORTH_A_THREAD = 4096  # games: fewer are looked through before a thread has woken up
 DTYPES = (np.uint8, np.float32, np.dtype(np.uint8), np.dtype(np.float32))
 VALUES = (0, 1, 2, 4)  # of a hand: drawn, soft, hard, double
 DECISIONS, FORCED, HANDS, BY_VALUE = 0, 1, 2, 3  # places in the counters of a rollout
@@ -126,6 +126,7 @@ def _play_slice(
 ):
     """`steps` decisions in every game and all that follows of itself: those of a built-in policy, or the GIVEN actions."""
     for i in range(first, last):
+        fetch_ahead(states, i + 1)
         s = states[i]
         for _ in range(steps):
             action = np.int64(actions[i]) if policy == GIVEN else choose(s, policy)
