@@ -156,6 +156,16 @@ def threads_beside_processes(what: str, runs: int, seconds: float) -> Figure:
     return Figure(name, statistics.median(shares), "share", tuple(shares))
 
 
+# What a peer is measured beside: `python -m wzmj_env.bench NAME SECONDS` prints the rate.
+LOOPS: dict[str, Callable[[float], Callable[[], float]]] = {
+    "masks": lambda seconds: compiled_loop(seconds, observe=False),
+    "observations": lambda seconds: compiled_loop(seconds),
+    "batch": lambda seconds: batch_steps(GAMES, seconds),
+    "raw_env": lambda seconds: aec_loop("raw_env", seconds),
+    "env": lambda seconds: aec_loop("env", seconds),
+}
+
+
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
