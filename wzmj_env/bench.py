@@ -156,6 +156,14 @@ def threads_beside_processes(what: str, runs: int, seconds: float) -> Figure:
     return Figure(name, statistics.median(shares), "share", tuple(shares))
 
 
+def steps_beside_loop(num_envs: int, runs: int, seconds: float) -> Figure:
+    """`VectorEnv.step` from Python as a share of the compiled loop, both with observations, run in turn."""
+    steps, loop = batch_steps(num_envs, seconds), compiled_loop(seconds)
+    steps(), loop()
+    shares = tuple(steps() / loop() for _ in range(runs))
+    return Figure(f"VectorEnv.step, batch {num_envs}, of what the compiled loop does", statistics.median(shares), "share", shares)
+
+
 # What a peer is measured beside: `python -m wzmj_env.bench NAME SECONDS` prints the rate.
 LOOPS: dict[str, Callable[[float], Callable[[], float]]] = {
     "masks": lambda seconds: compiled_loop(seconds, observe=False),
@@ -341,6 +349,10 @@ def run(
         if progress:
             progress(name)
         figures.append(measure(name, "s", partial(child, expression), CHILDREN))
+    for n in (1024, 4096):
+        if progress:
+            progress(f"VectorEnv.step, batch {n}, beside the compiled loop")
+        figures.append(steps_beside_loop(n, runs, seconds))
     for what in BESIDE:
         if progress:
             progress(f"{what}, two threads beside two processes")
