@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 from test_page import browser  # noqa: F401
-from test_referee import RANDOM_BOT, marked  # noqa: F401
+from test_referee import BLAMED, QUICK, RANDOM_BOT, marked  # noqa: F401
 
 from wzmj_env import Rules, arena, cli, duplicate, ratings, report
 from wzmj_env.arena import Plan, Store
@@ -158,6 +158,27 @@ def killed_and_resumed(tmp_path, monkeypatch, times, mark):
 
 def test_a_tournament_killed_and_resumed_ends_as_an_undisturbed_one(tmp_path, monkeypatch, marked):  # noqa: F811
     killed_and_resumed(tmp_path, monkeypatch, 2, marked)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("clock", ["clock", "no clock"])
+@pytest.mark.parametrize("mode", BLAMED)
+def test_a_tournament_with_a_hostile_bot_ends_in_time_and_blames_it(tmp_path, marked, mode, clock):  # noqa: F811
+    bot = f"cmd:{sys.executable} {os.path.dirname(__file__)}/hostile.py '{mode}'"
+    limits = {"times": QUICK, "patience": 1.0} if clock == "clock" else {"times": Times.untimed(away=2.0), "patience": 1.0}
+    startup = 0.5 if mode in ("never ready", "garbage at once") else 20.0
+    begin = time.monotonic()
+    complete, results = tournament(tmp_path / "a", plan(bot, "rule", deals=2, restarts=1, startup=startup, **limits))
+    took = time.monotonic() - begin
+    assert complete
+    use = {agent["agent"]: agent["use"] for agent in results["agents"]}
+    assert use["rule"] is None  # a player of this process
+    hostile = use[bot]
+    blamed = BLAMED[mode] if clock == "clock" else BLAMED[mode].replace("timeout", "silent")
+    assert any(hostile["faults"].get(cause) for cause in blamed.split()), hostile
+    hands = 4
+    waits = hostile["questions"] * 1.0 + hands * 2 * (2.0 + startup if startup < 1 else 2.0)  # limits and lost connections
+    assert took < waits + 2
 
 
 @pytest.mark.long

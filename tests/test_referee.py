@@ -63,9 +63,9 @@ BLAMED = {
 @pytest.fixture
 def marked(monkeypatch):
     """All processes started in a test carry a mark; in the end none is left, and no descriptor."""
+    resource_tracker.ensure_running()  # of multiprocessing: it runs, and keeps a descriptor, as long as this process lives
     mark = secrets.token_hex(8)
     monkeypatch.setenv("WZMJ_TEST_MARK", mark)
-    resource_tracker.ensure_running()  # of multiprocessing: it keeps one for as long as this process lives
     before = len(os.listdir("/proc/self/fd"))
     yield mark
     assert process._tagged(f"WZMJ_TEST_MARK={mark}".encode()) == []
