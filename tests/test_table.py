@@ -172,7 +172,7 @@ def test_a_claim_has_10_seconds_and_is_a_pass_that_counts_for_nothing(tmp_path):
     driver.wait(0.2)
     assert driver.actions()[before] == actions.PASS
     until_turn_of(driver, seat)
-    assert driver.table.clock.remaining(seat, driver.now) == 20
+    assert driver.table.clock.remaining(seat, driver.now) > 19  # asked when the claim ran out
 
 
 def test_a_stake_has_10_seconds_and_is_a_pass(tmp_path):  # R10.2, R8.6
@@ -395,7 +395,7 @@ def chaotic(folder, rules, seed, choose, hands, chance):
     table, n = driver.table, rules.num_players
     away, sent = set(), []
     while table.phase != OVER:
-        driver.now += chance.random() * 0.3
+        driver.now += chance.random() * 0.01
         seat = chance.randrange(n)
         what = chance.random()
         if what < 0.15 and seat not in away:

@@ -357,7 +357,7 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("table", help=table.__doc__, description=table.__doc__)
     command.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1: this machine alone)")
     command.add_argument("--port", type=int, default=8000, help="the port (default 8000; 0: any that is free)")
-    command.add_argument("--data", metavar="DIR", default="tables", help="where records, results and seats are kept (default tables)")
+    command.add_argument("--data", metavar="DIR", default="tables", help="for records, results and seats (default tables)")
     command.add_argument("--name", action="append", default=[], help="a host name under which browsers may reach it; repeatable")
     command.add_argument("--agent", action="append", default=[], help="one more agent that may be seated, as a spec; repeatable")
     command.add_argument("--rules", metavar="FILE", help="a rules file; players and unit are chosen at each table")

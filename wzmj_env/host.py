@@ -11,14 +11,19 @@ import asyncio
 import json
 import logging
 import math
+import tempfile
 from collections import deque
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from .clock import Question
 from .lobby import Lobby
+from .rules import Rules
 from .scene import SPECTATOR
-from .table import OPEN, OVER, PLAYING, Refused, Table
+from .table import OPEN, OVER, PLAYING, Plan, Refused, Table
 from .thinking import Mind, Thought, hint
 
 RETRY = 1.0  # seconds until an agent that failed is asked again
@@ -137,6 +142,9 @@ class Host:
             table.cancel_hosting(seat, self.now())
         elif kind == "leave":
             table.leave(seat, self.now())
+            if table.phase == OPEN:  # the seat is another's to take
+                viewer.end("left")
+                self._viewers[viewer.name].discard(viewer)
         elif kind == "hint":
             asked = table.seats[seat].asked
             if asked is None or asked.number != message.get("id"):
@@ -232,7 +240,8 @@ class Host:
             if error is None:  # late, but it is back
                 table.cancel_hosting(seat, self.now())
         elif error is None and done.result() in asked.legal:
-            table.answer(seat, number, done.result(), self.now())
+            with suppress(Refused):  # its time was over at this very moment
+                table.answer(seat, number, done.result(), self.now())
         else:  # R10.7: a lost connection, until it is asked again
             log.warning("table %s, agent %r in seat %d: %s", name, table.seats[seat].agent, seat, error or "an illegal action")
             self._forget(key)
@@ -301,4 +310,18 @@ class Host:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(value, separators=(",", ":"))
+
+
+def warm_up(rules: Rules | None = None) -> None:
+    """Play a hand and read its record, so that no table has to wait for the compiler."""
+    rules = replace(rules or Rules(), num_players=2)
+    with tempfile.TemporaryDirectory() as folder:
+        table = Table(Plan(rules, ("rule", "rule"), 1), Path(folder) / "warm.jsonl", seed=0)
+        table.press(0, 0.0)
+        while table.phase == PLAYING:
+            seat, asked = next((p, s.asked) for p, s in enumerate(table.seats) if s.asked is not None)
+            table.view(seat)
+            table.answer(seat, asked.number, hint(rules, *table.observation(seat)), 0.0)
+        table.view(SPECTATOR)
+        Table.restore(table.path, now=0.0)

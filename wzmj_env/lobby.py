@@ -181,7 +181,8 @@ class Lobby:
                     table = Table.restore(path, now=now, times=self._times, pause=self._pause)
                 else:  # it had not begun
                     path.unlink(missing_ok=True)
-                    table = self._table(name, Plan(Rules.from_mapping(json.loads(rules)), tuple(json.loads(agents)), hands), int(seed))
+                    plan = Plan(Rules.from_mapping(json.loads(rules)), tuple(json.loads(agents)), hands)
+                    table = self._table(name, plan, int(seed))
                     taken = self._db.execute("SELECT seat, name FROM seats WHERE id = ?", (name,)).fetchall()
                     for seat, person in taken:
                         table.sit(seat, person, now)

@@ -222,11 +222,13 @@ class Table:
         answer again is no error and changes nothing."""
         self.advance(now)
         s = self.seats[seat]
+        if isinstance(action, bool) or not isinstance(action, int):
+            raise Refused("an action is a whole number")
         if s.chosen.get(number) == action:
             return
         if s.asked is None or s.asked.number != number:
             raise Refused("this question is not open")
-        if isinstance(action, bool) or not isinstance(action, int) or action not in s.asked.legal:
+        if action not in s.asked.legal:
             raise Refused("this action is not legal")
         if not self.clock.answer(seat, now):
             raise Refused("this question is not open")
@@ -464,9 +466,7 @@ class Table:
     # --- restored ---
 
     @classmethod
-    def restore(
-        cls, path: Path, *, now: float, times: Times | None = None, pause: float = PAUSE
-    ) -> Table:
+    def restore(cls, path: Path, *, now: float, times: Times | None = None, pause: float = PAUSE) -> Table:
         """The table whose record stands at `path`, after its server was stopped. All connections of people are lost from
         `now` on; an open question has its whole time. RecordError when the record does not verify."""
         record = Record(path)

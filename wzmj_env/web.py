@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from .clock import Times
-from .host import Host, Viewer
+from .host import Host, Viewer, warm_up
 from .lobby import MAX_PERSON, Lobby
 from .page import table_page
 from .rules import Rules
@@ -140,8 +140,8 @@ def own_origin(headers: Any) -> bool:
 class Server:
     """The handlers of one server."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, ready: Callable[[], None] | None = None) -> None:
+        self.settings, self._ready = settings, ready
         self.agents = seatable(settings.agents)
         self.page = table_page()
         self.host: Host | None = None
@@ -151,9 +151,12 @@ class Server:
     @asynccontextmanager
     async def life(self, app: Starlette) -> AsyncIterator[None]:
         s = self.settings
+        warm_up(s.rules)
         now = asyncio.get_running_loop().time()
         lobby = Lobby(s.data, now=now, agents=self.agents, rules=s.rules, times=s.times, pause=s.pause)
         self.host = Host(lobby, s.pace)
+        if self._ready is not None:
+            self._ready()
         try:
             yield
         finally:
@@ -331,9 +334,9 @@ def _weights(spec: str) -> Path:
     return CLONE / "agents" / "weights" / f"{spec.partition(':')[2]}.safetensors"
 
 
-def make_app(settings: Settings) -> Starlette:
-    """The application."""
-    server = Server(settings)
+def make_app(settings: Settings, ready: Callable[[], None] | None = None) -> Starlette:
+    """The application; `ready` is called when it can be used."""
+    server = Server(settings, ready)
     everywhere = settings.host in EVERYWHERE and not settings.names
     hosts = ["*"] if everywhere else [*LOCAL, "[::1]", settings.host, *settings.names]
     return Starlette(
@@ -354,17 +357,16 @@ def make_app(settings: Settings) -> Starlette:
 def serve(settings: Settings) -> None:
     """Serve until interrupted. OSError when the address cannot be listened at."""
     settings.data.mkdir(parents=True, exist_ok=True)
-    app = make_app(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((settings.host, settings.port))
+        shown = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
+        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{listening.getsockname()[1]}/"
+        app = make_app(settings, lambda: print(f"open {address}", flush=True))
         config = uvicorn.Config(
             app, log_level="warning", ws="websockets-sansio", ws_max_size=MAX_MESSAGE, ws_ping_interval=PING_SECONDS,
             ws_ping_timeout=PING_SECONDS, ws_per_message_deflate=False, server_header=False, timeout_graceful_shutdown=2,
         )  # fmt: skip
-        shown = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
-        port = listening.getsockname()[1]
-        print(f"open http://{f'[{shown}]' if ':' in shown else shown}:{port}/", flush=True)
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
