@@ -146,16 +146,13 @@ def main() -> None:
         finally:
             server.terminate()
             server.wait()
-    print(
-        f"{options.tables} tables, {options.minutes:g} minutes, {options.stalled} stalled; {figures.hands} hands, {figures.errors} errors"
-    )
+    what = f"{options.tables} tables, {options.minutes:g} minutes, {options.stalled} stalled"
+    print(f"{what}; {figures.hands} hands, {figures.errors} errors")
     print(f"{'milliseconds':<28}{'median':>9}{'99 %':>9}{'most':>9}{'count':>10}")
     print(row("answer to the next view", figures.answers))
     print(row("echo", figures.echoes))
-    first, last = figures.memory[len(figures.memory) // 4], figures.memory[-1]
-    print(
-        f"memory of the server: {first >> 20} MiB after a quarter, {last >> 20} MiB at the end, {max(figures.memory) >> 20} MiB at most"
-    )
+    memory = [size >> 20 for size in figures.memory]
+    print(f"memory of the server: {memory[len(memory) // 4]} MiB after a quarter, {memory[-1]} at the end, {max(memory)} at most")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import uvicorn
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from wzmj_env.host import warm_up
 from wzmj_env.web import MAX_MESSAGE, Settings, make_app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +34,7 @@ def until(truth, what, seconds=PATIENCE):
 @contextlib.contextmanager
 def serving(data, **settings):
     """A server in a thread of this process; its address."""
+    warm_up()  # the compiler may take its time
     app = make_app(Settings(data=data, port=0, **settings))
     config = uvicorn.Config(app, port=0, log_level="error", ws="websockets-sansio", ws_max_size=MAX_MESSAGE,
                             ws_per_message_deflate=False, timeout_graceful_shutdown=1)  # fmt: skip
@@ -92,8 +94,8 @@ def post(address, path, body, **headers):
 
 def made(address, agents, hands=1, players=None, entry=5, name="Anna"):
     """A new table; its name and the token of seat 0."""
-    status, body = post(address, "/api/tables", {"players": players or len(agents), "hands": hands, "entry": entry, "agents": agents,
-                                                 "name": name})  # fmt: skip
+    table = {"players": players or len(agents), "hands": hands, "entry": entry, "agents": agents, "name": name}
+    status, body = post(address, "/api/tables", table)
     assert status == 200, body
     said = json.loads(body)
     return said["table"], said["token"]

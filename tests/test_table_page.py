@@ -231,8 +231,8 @@ def test_a_hand_on_a_phone(open_tab, tmp_path, monkeypatch):
                 until=lambda view, many=many: view["phase"] == "over" or len(view["scene"]["discards"][0]) >= many,
             )
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-            small = tab.evaluate("[...document.querySelectorAll('#actions button, #hand button')].map(b => b.getBoundingClientRect())"
-                                 ".filter(r => r.width < 30 || r.height < 38 || r.right > innerWidth + 1).length")  # fmt: skip
+            boxes = "[...document.querySelectorAll('#actions button, #hand button')].map(b => b.getBoundingClientRect())"
+            small = tab.evaluate(f"{boxes}.filter(r => r.width < 30 || r.height < 38 || r.right > innerWidth + 1).length")
             assert small == 0
         assert_as_played(play(tab, [by_touch]), table)
 

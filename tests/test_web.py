@@ -128,10 +128,12 @@ def test_leaving_over_the_wire_is_charged_once(server, tmp_path):
 def test_what_a_table_cannot_be_is_refused(server):
     good = {"players": 2, "hands": 1, "entry": 5, "agents": [None, "rule"], "name": "A"}
     wrong = [
-        {"entry": 7}, {"entry": 0}, {"entry": "5"}, {"entry": None}, {"players": 5}, {"players": True}, {"hands": 0}, {"hands": 10**9},
-        {"agents": ["rule", "rule"]}, {"agents": [None]}, {"agents": [None, "cmd:touch /tmp/x"]}, {"agents": [None, "os:getcwd"]},
-        {"agents": "rule"}, {"name": ""}, {"name": "x" * 25}, {"name": "a\u202eb"}, {"name": "a\nb"}, {"name": 5}, {"name": None},
-    ]  # fmt: skip
+        *({"entry": entry} for entry in (7, 0, "5", None)),
+        *({"players": players} for players in (5, True)),
+        *({"hands": hands} for hands in (0, 10**9)),
+        *({"agents": agents} for agents in (["rule", "rule"], [None], "rule", [None, "cmd:touch /tmp/x"], [None, "os:getcwd"])),
+        *({"name": name} for name in ("", "x" * 25, "a\u202eb", "a\nb", 5, None)),
+    ]
     for change in wrong:
         status, body = post(server, "/api/tables", good | change)
         assert status == 400 and json.loads(body)["error"], change
@@ -239,7 +241,8 @@ def test_a_reader_that_stalls_costs_nobody_anything(server):
     stalled = socket.create_connection(server.split(":"))
     stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     key = "dGhlIHNhbXBsZSBub25jZQ=="
-    stalled.sendall(f"GET /ws HTTP/1.1\r\nHost: {server}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
+    stalled.sendall(f"GET /ws HTTP/1.1\r\nHost: {server}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    f"Sec-WebSocket-Key: {key}\r\n"
                     "Sec-WebSocket-Version: 13\r\n\r\n".encode())  # fmt: skip
     hello = json.dumps({"type": "hello", "table": table}).encode()
     stalled.sendall(bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello)  # masked with zeros; and then it reads nothing
