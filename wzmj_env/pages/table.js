@@ -291,7 +291,7 @@ function askText() {
 
 function drawNews() {
   const { view } = at, words = word("events");
-  const said = view.events.filter((event) => event.type !== "draw").slice(-3).map((event) => {
+  const said = view.events.filter((event) => event.type !== "draw").slice(matchMedia("(max-width: 700px)").matches ? -1 : -3).map((event) => {
     if (event.type === "end") return "";
     const what = event.type === "stake" ? words[event.raised ? "stakeYes" : "stakeNo"] : words[event.type];
     return `${view.seats[event.seat].name} ${what ?? event.type}${Number.isInteger(event.tile) ? ` ${tileName(event.tile)}` : ""}`;
@@ -317,6 +317,10 @@ function drawSettlement() {
   parts.push(html("h2", "", title));
   if (end.patterns.length) {
     parts.push(html("p", "patterns", end.patterns.map((name) => (zh ? PATTERNS_ZH[name] ?? name : name.toLowerCase().replaceAll("_", " "))).join(", ")));
+  }
+  const won = end.winner === null ? null : view.scene.hands[end.winner];
+  if (Array.isArray(won)) {
+    parts.push(html("div", "row", ...won.map((kind) => tile(kind, view.scene.caishen)), html("span", "", " "), ...view.scene.melds[end.winner].map(meld)));
   }
   const lines = html("table", "lines");
   for (const line of end.wins) {
