@@ -105,7 +105,8 @@ class Player:
     """A connection to a table that hears views."""
 
     def __init__(self, address, table, token=None, **options):
-        self.socket = connect(f"ws://{address}/ws", compression=None, open_timeout=PATIENCE, **options)
+        self._stack = contextlib.ExitStack()
+        self.socket = self._stack.enter_context(connect(f"ws://{address}/ws", compression=None, open_timeout=PATIENCE, **options))
         self.view = None
         self.others = []  # messages that are no views
         self.send({"type": "hello", "table": table, "token": token})
@@ -155,4 +156,4 @@ class Player:
         raise AssertionError("it was not closed")
 
     def close(self):
-        self.socket.close()
+        self._stack.close()

@@ -229,7 +229,7 @@ def test_forged_late_and_foreign_answers_change_nothing(server, tmp_path):
 
 
 def test_names_and_messages_are_checked():
-    assert check_person("  Łukasz 王 <svg onload=x> "[:24]) == "Łukasz 王 <svg onload=x>"
+    assert check_person("  王 <svg onload=x()> ") == "王 <svg onload=x()>"
     for name in ("", "   ", "\ud800", "a\u200b", "x" * 25, b"a", None):
         with pytest.raises(ValueError, match="name"):
             check_person(name)
@@ -305,7 +305,7 @@ def test_a_program_plays_at_a_table(tmp_path):
     from pathlib import Path
 
     bot = f"cmd:{sys.executable} {Path(__file__).parent.parent / 'examples' / 'bots' / 'random_bot.py'}"
-    with serving(tmp_path / "data", agents=(bot,), pause=1, pace=0) as server:
+    with serving(tmp_path / "data", agents=(bot,), pause=1, pace=0.05) as server:
         table, token = made(server, [None, bot], hands=2)
         player = Player(server, table, token)
         player.play(last_discard)

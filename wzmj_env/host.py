@@ -84,6 +84,7 @@ class Host:
         self._thinking: dict[tuple[str, int], str] = {}  # the number of the question that an agent is at
         self._changed: set[str] = set()
         self._idle_since: dict[str, float] = {}
+        self._closed = False
         self._sweeper = self._loop.call_later(SWEEP, self._sweep)
         for name in lobby.tables:
             self.change(name)
@@ -159,6 +160,8 @@ class Host:
 
     def change(self, name: str) -> None:
         """Something may have changed at a table: soon all that follows from it is done, once."""
+        if self._closed:
+            return
         if not self._changed:
             self._loop.call_soon(self._follow_up)
         self._changed.add(name)
@@ -289,6 +292,7 @@ class Host:
 
     def close(self) -> None:
         """Stop everything; the tables can be restored from their records."""
+        self._closed = True
         self._sweeper.cancel()
         for timer in self._timers.values():
             timer.cancel()

@@ -42,7 +42,7 @@ from .table import MAX_ENTRY, MAX_HANDS, PAUSE, UNITS, Refused
 
 MAX_MESSAGE = 2048  # bytes of a message or body
 MAX_FIELDS = 10  # of a message
-RATE, BURST = 20.0, 60.0  # messages a second of one connection, and how many at once
+RATE, BURST = 30.0, 100.0  # messages a second of one connection, and how many at once
 MAKE_RATE, MAKE_BURST = 10.0, 100.0  # tables and seats a second of one address, and how many at once
 HELLO_SECONDS = 10.0
 SLOW_SECONDS = 10.0  # a reader that has read nothing for so long is sent away
@@ -244,7 +244,8 @@ class Server:
     async def _greet(self, ws: WebSocket) -> Viewer | None:
         assert self.host is not None
         try:
-            hello = read_message(await asyncio.wait_for(ws.receive_text(), HELLO_SECONDS))
+            async with asyncio.timeout(HELLO_SECONDS):
+                hello = read_message(await ws.receive_text())
             if hello.get("type") != "hello":
                 raise ValueError("the first message is hello")
         except (ValueError, KeyError) as error:
@@ -271,7 +272,8 @@ class Server:
             elif not isinstance(error, (WebSocketDisconnect, OSError)):
                 log.error("connection: %r", error)
         with suppress(Exception):
-            await asyncio.wait_for(ws.close(code, why), 1)
+            async with asyncio.timeout(1):
+                await ws.close(code, why)
 
     async def _read(self, ws: WebSocket, viewer: Viewer) -> tuple[int, str]:
         """Take messages until one breaks the rules of talking."""
@@ -303,7 +305,8 @@ class Server:
                 return (REPLACED if viewer.ended == "replaced" else STOPPED), viewer.ended
             for text in viewer.take():
                 try:
-                    await asyncio.wait_for(ws.send_text(text), SLOW_SECONDS)
+                    async with asyncio.timeout(SLOW_SECONDS):  # wait_for may swallow a cancellation
+                        await ws.send_text(text)
                 except TimeoutError:
                     return SLOW, "too slow"
 
