@@ -56,13 +56,13 @@ def open_tab(browser):
 
 
 def eagerly(hand, legal):
-    """Take what there is; chi low, mid and high in turn of hands; raise where it can be."""
+    """Take what there is; chi low, mid and high in turn of hands, and pass where there are three; raise where it can be."""
     for action in (actions.HU, actions.GANG_CLAIM, actions.PENG, actions.RAISE):
         if action in legal:
             return action
     gangs = [a for a in legal if actions.GANG <= a < actions.CHI_LOW]
     chis = [a for a in legal if actions.CHI_LOW <= a < actions.PENG]
-    if gangs or chis:
+    if gangs or 0 < len(chis) < 3:
         return gangs[0] if gangs else chis[hand % len(chis)]
     return actions.PASS if actions.PASS in legal else max(a for a in legal if a < actions.GANG)
 
@@ -198,7 +198,7 @@ def assert_as_played(shown, table):
     ("players", "hands", "wanted"),
     [
         (2, 4, {actions.CHI_LOW, actions.CHI_MID, actions.CHI_HIGH, "peng", "raise", "gang", "hu"}),
-        (4, 2, {"chi", "peng", "raise", "pass"}),
+        (4, 2, {"chi", "peng", "raise", "pass", "hu"}),
     ],
 )
 def test_a_whole_match_is_played_in_the_browser(open_tab, tmp_path, monkeypatch, players, hands, wanted):
