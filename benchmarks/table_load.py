@@ -19,11 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 from websockets.asyncio.client import connect
 
+TOO_MANY = 429  # HTTP: the server makes so many tables a second and no more
 THINKING = 1.0  # seconds until a player answers
 PAGE = resource.getpagesize()
 
@@ -41,9 +43,15 @@ def made(address: str) -> tuple[str, str]:
     request = urllib.request.Request(
         f"http://{address}/api/tables", json.dumps(body).encode(), {"content-type": "application/json"}
     )
-    with urllib.request.urlopen(request) as said:
-        told = json.load(said)
-    return told["table"], told["token"]
+    while True:
+        try:
+            with urllib.request.urlopen(request) as said:
+                told = json.load(said)
+            return told["table"], told["token"]
+        except urllib.error.HTTPError as error:
+            if error.code != TOO_MANY:
+                raise
+            time.sleep(0.2)
 
 
 def choice(legal: list[int]) -> int:

@@ -433,7 +433,7 @@ def choice_of(seed):
     return choose
 
 
-@pytest.mark.parametrize("hands", [60, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("hands", [100, pytest.param(1000, marks=pytest.mark.long)])
 def test_random_disconnects_and_double_clicks_change_nothing(tmp_path, hands):
     chance = random.Random(5)
     played = 0
