@@ -71,7 +71,7 @@ const PATTERNS_ZH = {
 
 const at = {
   language: "en", table: null, token: null, socket: null, view: null, seconds: {}, heard: 0, selected: null, answered: null, hinted: null,
-  sound: false, options: null, closed: false, shown: null,
+  sound: false, options: null, drawn: {},
 };
 const find = (id) => document.getElementById(id);
 const word = (name) => WORDS[at.language][name];
@@ -200,28 +200,40 @@ function canDiscard(kind) {
   return asked !== null && asked.kind === "turn" && asked.legal.includes(kind);
 }
 
+/** Whether what an element shows is other than at the last call: one that stays is not touched, or clicks on it get lost. */
+function changes(id, ...what) {
+  const key = JSON.stringify([at.language, ...what]);
+  const changed = at.drawn[id] !== key;
+  at.drawn[id] = key;
+  return changed;
+}
+
 function drawHand() {
   const { view } = at, asked = question(), hand = ownHand(), scene = view.scene;
   if (at.selected !== null && at.selected >= hand.length) at.selected = null;
-  const hadFocus = find("hand").contains(document.activeElement);
-  find("hand").replaceChildren(...hand.map((kind, i) => {
-    const made = html("button", "tile", drawTile(kind, scene.caishen));
-    made.type = "button";
-    made.dataset.kind = kind;
-    made.setAttribute("role", "option");
+  const drawn = scene.drawn && scene.mover === view.viewer;
+  const legal = asked !== null && asked.kind === "turn" ? asked.legal : null;
+  if (changes("hand", hand, drawn, legal, scene.caishen, asked?.forbidden)) {
+    find("hand").replaceChildren(...hand.map((kind, i) => {
+      const made = html("button", "tile", drawTile(kind, scene.caishen));
+      made.type = "button";
+      made.dataset.kind = kind;
+      made.setAttribute("role", "option");
+      made.setAttribute("aria-label", tileName(kind));
+      made.classList.toggle("drawn", drawn && i === hand.length - 1);
+      if (legal !== null && !legal.includes(kind)) {
+        made.classList.add("dim");
+        made.title = reason(kind);
+        made.setAttribute("aria-disabled", "true");
+      }
+      return made;
+    }));
+  }
+  [...find("hand").children].forEach((made, i) => {
     made.setAttribute("aria-selected", String(at.selected === i));
-    made.setAttribute("aria-label", tileName(kind));
-    if (scene.drawn && scene.mover === view.viewer && i === hand.length - 1) made.classList.add("drawn");
-    if (at.selected === i) made.classList.add("selected");
-    if (at.hinted === kind) made.classList.add("hinted");
-    if (asked !== null && asked.kind === "turn" && !asked.legal.includes(kind)) {
-      made.classList.add("dim");
-      made.title = reason(kind);
-      made.setAttribute("aria-disabled", "true");
-    }
-    return made;
-  }));
-  if (hadFocus && at.selected !== null) find("hand").children[at.selected].focus();
+    made.classList.toggle("selected", at.selected === i);
+    made.classList.toggle("hinted", at.hinted === hand[i]);
+  });
 }
 
 function reason(kind) {
@@ -254,6 +266,8 @@ function choices() {
 
 function drawActions() {
   const { view } = at, asked = question();
+  const selected = at.selected === null ? null : ownHand()[at.selected];
+  if (!changes("actions", asked, selected, at.hinted, view.scene.question, view.viewer)) return;
   const buttons = choices().map(([action, text, tiles]) => {
     const made = html("button", action === HU ? "hu" : action === PASS ? "" : "main", text, ...tiles.map((kind) => tile(kind, view.scene.caishen)));
     made.type = "button";
