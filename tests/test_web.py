@@ -324,7 +324,7 @@ def test_a_server_that_is_killed_goes_on_where_it_was(tmp_path, kills):
     data = tmp_path / "data"
     options = ("--pace", "0", "--pause", "5")
     server = Process(data, *options)
-    table, token = made(server.address, RULE3, hands=50)
+    table, token = made(server.address, RULE3, hands=100)
     waiting, waiting_token = made(server.address, [None, None])
     settled = []
     for _ in range(kills):
