@@ -1,11 +1,11 @@
 # Each target sets up what it needs in .venv: nothing has to be installed before but Python 3.11 or newer, with venv.
-# The tests of pages need Chromium too, which is installed by apt where it is missing and one may.
+# The tests of pages need Chromium too, and those of bots in other languages Node: installed by apt where missing and one may.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: train table test test-long lint bench browser clean
+.PHONY: train table test test-long lint bench programs clean
 
 train: $(READY)
 	$(BIN)/python -m train.ppo configs/ppo/quick.yaml
@@ -13,10 +13,10 @@ train: $(READY)
 table: $(READY)
 	$(BIN)/wzmj table
 
-test: $(READY) browser
+test: $(READY) programs
 	$(BIN)/python -m pytest -m "not long"
 
-test-long: $(READY)
+test-long: $(READY) programs
 	$(BIN)/python -m pytest -m long
 
 lint: $(READY)
@@ -24,9 +24,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -y -q chromium; } \
-	  || { echo "the tests of pages need Chromium: install it, so that 'chromium' is found"; exit 1; }
+programs:
+	@{ command -v chromium && command -v node; } >/dev/null || { apt-get update -q && apt-get install -y -q chromium nodejs; } \
+	  || { echo "the tests need the programs 'chromium' and 'node': install them"; exit 1; }
 
 bench: $(READY)
 	$(BIN)/wzmj bench

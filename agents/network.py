@@ -15,10 +15,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from agents.advice import ADVICE_SIZE, ADVISER
-from wzmj_env.actions import NUM_ACTIONS
+from wzmj_env.actions import CHI_LOW, GANG, NUM_ACTIONS
 from wzmj_env.observe import OBSERVATION_SIZE, PLANE, PLANES, SEAT_COLUMN, STATE_PLANES, STATE_SHAPE, TABLE_COLUMN
 from wzmj_env.state import MAX_SEATS
-from wzmj_env.tiles import NUM_KINDS
+from wzmj_env.tiles import HONOURS, NUM_KINDS, RANKS
 
 MASKED = -1e8  # logit of an illegal action: large and finite, so that entropies and gradients stay finite
 
@@ -38,10 +38,17 @@ COMPACT_SEAT = ("DEALER", "HAND_SIZE", "DRAWS", "MELDS", "TOPPED", "STAKE_DECIDE
 
 INPUTS = ("all", "compact")
 CRITICS = ("shared", "own", "central")
+CORRECTS = ("all", "claims")
+BODIES = ("dense", "kinds")
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
+NUM_CLAIMS = NUM_ACTIONS - CHI_LOW  # actions behind those of a kind
+NUM_MARKS = 3
 _PLANE_SIZES = {name: size for name, size, _ in (*PLANES, *STATE_PLANES)}
+
+
+QUESTION_PLANE = sum(_PLANE_SIZES[name] for name in COMPACT_PLANES[: COMPACT_PLANES.index("QUESTION")])
 
 
 def _planes(names: Sequence[str]) -> list[int]:
@@ -78,9 +85,12 @@ class Shape:
     """What a network is made of; a file of weights carries it.
 
     `inputs`: `all` of the observation, or the `compact` ones, less than half of it.
+    `body`: `dense` layers over all inputs, or `kinds`, a residual net over the kinds with the same weights for every suit,
+    of far fewer parameters; it reads the compact inputs.
     `critic`: `shared` is a head on the policy's trunk, `own` a network of its own, `central` one that sees all hands.
     `prior`: the player whose scores are inputs, and whose choice the policy starts from; "" for none.
     `prior_scale`: the logits start as this times the log of a score over the best one.
+    `corrects`: which actions the network has a say in beside the prior: `all`, or the `claims`, that is all but discards.
     """
 
     inputs: str = "all"
@@ -89,17 +99,26 @@ class Shape:
     critic_hidden: tuple[int, ...] = (256, 256)
     prior: str = ""
     prior_scale: float = 20.0
+    corrects: str = "all"
+    body: str = "dense"
 
     def __post_init__(self) -> None:
         for name in ("hidden", "critic_hidden"):
             sizes = getattr(self, name)
             if not sizes or min(sizes) < 1:
                 raise ValueError(f"{name} must be one size a layer, each above 0, not {sizes!r}")
-        for name, allowed in (("inputs", INPUTS), ("critic", CRITICS)):
+        for name, allowed in (("inputs", INPUTS), ("critic", CRITICS), ("corrects", CORRECTS),
+                              ("body", BODIES)):  # fmt: skip
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if self.prior not in ("", ADVISER):
             raise ValueError(f"prior must be {ADVISER!r} or '' for none, not {self.prior!r}")
+        if self.corrects != "all" and not self.prior:
+            raise ValueError("corrects must be 'all' without a prior: there would be no discards")
+        if self.body == "kinds" and (self.inputs, self.critic == "shared", bool(self.prior)) != ("compact", False, True):
+            raise ValueError("body 'kinds' needs compact inputs, a prior, and a critic of its own")
+        if self.body == "kinds" and len(set(self.hidden)) != 1:
+            raise ValueError(f"hidden must be one size for all layers of the body 'kinds', not {self.hidden!r}")
 
     @classmethod
     def from_plain(cls, values: dict[str, Any]) -> Shape:
@@ -167,31 +186,113 @@ class Trunk(nn.Module):
         return x.float()
 
 
+class Kinds(nn.Module):
+    """Compact inputs `(B, I) uint8` and advice to logits `(B, 76)` in `precision`: a residual net over a row of kinds.
+
+    In the row the suits are set apart by a gap, and the honours from each other, so that a layer that looks at neighbours
+    sees those of a run. The three suits share all weights. Facts of the table and the seats reach every kind.
+    """
+
+    scale: Tensor
+    places: Tensor
+    row: Tensor
+    marks: Tensor
+
+    def __init__(self, columns: np.ndarray, channels: int, layers: int, precision: torch.dtype) -> None:
+        super().__init__()
+        self.inputs, self.precision = len(columns), precision
+        self.planes = sum(_PLANE_SIZES[name] for name in COMPACT_PLANES)
+        by_kind, facts = self.planes + 3 + NUM_MARKS, self.inputs - self.planes * NUM_KINDS + NUM_CLAIMS + 1
+        self.kinds = _layer(by_kind, channels, math.sqrt(2))
+        self.facts = _layer(facts, channels, 1.0)
+        self.layers = nn.ModuleList(_layer(3 * channels, channels, 0.5) for _ in range(layers))
+        self.of_kind = _layer(channels, 2, 0.01)  # its discard and its gang
+        self.of_claims = _layer(3 * channels, NUM_CLAIMS, 0.01)
+        self.register_buffer("scale", input_scale(columns), persistent=False)
+        places, width = row_of_kinds()
+        row = torch.zeros(width, 1)
+        row[places] = 1
+        self.register_buffer("places", places, persistent=False)
+        self.register_buffer("row", row, persistent=False)
+        self.register_buffer("marks", kind_marks(), persistent=False)
+
+    def forward(self, inputs: Tensor, advice: Tensor) -> Tensor:
+        n, to, cut = len(inputs), self.precision, self.planes * NUM_KINDS
+        scaled = inputs[:, : self.inputs].float() * self.scale
+        by_kind = scaled[:, :cut].view(n, self.planes, NUM_KINDS)
+        discards, gangs, claims, live, best = advice.split((NUM_KINDS, NUM_KINDS, NUM_CLAIMS, NUM_KINDS, 1), 1)
+        advised = torch.stack((discards, gangs, live), 1)
+        marks = self.marks.expand(n, -1, -1)
+        x = torch.cat((by_kind, advised, marks), 1).transpose(1, 2).to(to)
+        facts = torch.cat((scaled[:, cut:], claims, best), 1).to(to)
+        x = F.relu(linear(self.kinds, x) + linear(self.facts, facts)[:, None])
+        row = x.new_zeros(n, len(self.row), x.shape[-1])
+        row[:, self.places] = x
+        gaps = self.row.to(to)
+        for layer in self.layers:
+            beside = torch.cat((F.pad(row[:, :-1], (0, 0, 1, 0)), row, F.pad(row[:, 1:], (0, 0, 0, 1))), -1)
+            row = row + F.relu(linear(layer, beside)) * gaps
+        x = row[:, self.places]
+        asked = by_kind[:, QUESTION_PLANE, :, None].to(to)
+        pooled = torch.cat((x.mean(1), x.amax(1), (x * asked).sum(1)), -1)
+        of_kind = linear(self.of_kind, x)
+        return torch.cat((of_kind[..., 0], of_kind[..., 1], linear(self.of_claims, pooled)), -1).float()
+
+
+def row_of_kinds() -> tuple[Tensor, int]:
+    """Where each kind stands in the row of `Kinds`, `(34,) int64`, and its length."""
+    at, places = 1, []
+    for k in range(NUM_KINDS):
+        places.append(at)
+        at += 2 if k >= HONOURS or k % RANKS == RANKS - 1 else 1
+    return torch.tensor(places), at
+
+
+def kind_marks() -> Tensor:
+    """What tells kinds apart that lie in the same place of a suit, `(NUM_MARKS, 34)`: honour, end, next to an end."""
+    marks = torch.zeros(NUM_MARKS, NUM_KINDS)
+    for k in range(NUM_KINDS):
+        if k >= HONOURS:
+            marks[0, k] = 1
+        elif (from_end := min(k % RANKS, RANKS - 1 - k % RANKS)) < 2:
+            marks[1 + from_end, k] = 1
+    return marks
+
+
 class Network(nn.Module):
     """Inputs `(B, len(shape.columns)) uint8`, masks `(B, 76) int8` and advice `(B, shape.advice) float32` to logits `(B, 76)`,
     illegal ones at `MASKED`, and values `(B,)`."""
+
+    corrected: Tensor
 
     def __init__(self, shape: Shape | None = None, precision: str = "float32") -> None:
         super().__init__()
         self.shape = shape = shape or Shape()
         dtype = PRECISIONS[precision]
-        self.trunk = Trunk(shape.policy_columns, shape.advice, shape.hidden, dtype)
-        self.actor = _layer(shape.hidden[-1], NUM_ACTIONS, 0.01)
+        if shape.body == "kinds":
+            self.body = Kinds(shape.policy_columns, shape.hidden[0], len(shape.hidden), dtype)
+        else:
+            self.trunk = Trunk(shape.policy_columns, shape.advice, shape.hidden, dtype)
+            self.actor = _layer(shape.hidden[-1], NUM_ACTIONS, 0.01)
+        corrected = torch.ones(NUM_ACTIONS)
+        if shape.corrects == "claims":
+            corrected[:GANG] = 0
+        self.register_buffer("corrected", corrected, persistent=False)
         self.prior_scale = nn.Parameter(torch.tensor(shape.prior_scale)) if shape.prior else None
         self.critic_trunk = None
         if shape.critic != "shared":
             self.critic_trunk = Trunk(shape.columns, shape.advice, shape.critic_hidden, dtype)
         self.critic = _layer((shape.hidden if shape.critic == "shared" else shape.critic_hidden)[-1], 1, 1.0)
 
-    def _logits(self, features: Tensor, masks: Tensor, advice: Tensor) -> Tensor:
-        logits = self.actor(features)
+    def _logits(self, logits: Tensor, masks: Tensor, advice: Tensor) -> Tensor:
         if self.prior_scale is not None:
-            logits = logits + self.prior_scale * advice[:, :NUM_ACTIONS]
+            logits = logits * self.corrected + self.prior_scale * advice[:, :NUM_ACTIONS]
         return logits.masked_fill(masks == 0, MASKED)
 
     def policy(self, inputs: Tensor, masks: Tensor, advice: Tensor) -> Tensor:
         """The logits alone; `shape.policy_columns` are enough."""
-        return self._logits(self.trunk(inputs, advice), masks, advice)
+        found = self.body(inputs, advice) if self.shape.body == "kinds" else self.actor(self.trunk(inputs, advice))
+        return self._logits(found, masks, advice)
 
     def values(self, inputs: Tensor, advice: Tensor) -> Tensor:
         """The values alone."""
@@ -199,9 +300,10 @@ class Network(nn.Module):
         return self.critic(trunk(inputs, advice)).squeeze(-1)
 
     def forward(self, inputs: Tensor, masks: Tensor, advice: Tensor) -> tuple[Tensor, Tensor]:
+        if self.critic_trunk is not None:
+            return self.policy(inputs, masks, advice), self.values(inputs, advice)
         features = self.trunk(inputs, advice)
-        own = features if self.critic_trunk is None else self.critic_trunk(inputs, advice)
-        return self._logits(features, masks, advice), self.critic(own).squeeze(-1)
+        return self._logits(self.actor(features), masks, advice), self.critic(features).squeeze(-1)
 
     def policy_weights(self) -> dict[str, Tensor]:
         """All that the policy needs."""

@@ -186,7 +186,7 @@ def test_the_prior_alone_plays_as_the_rule_player_but_for_ties():
     shape = Shape(hidden=(8,), prior=ADVISER)
     network = Network(shape)
     torch.nn.init.zeros_(network.actor.weight)
-    agent, rule = PPOAgent(network, 4), make_agent("rule")
+    agent, rule = PPOAgent(network, 4), make_agent(ADVISER)
     env = VectorEnv(256, Rules(stakes=False), seed=4, skip_forced=True)
     different = 0
     for _ in range(40):
@@ -478,3 +478,88 @@ def test_a_small_run_from_beginning_to_end(tmp_path, capsys, monkeypatch):
             env.step(player.act(env.observation, env.action_mask))
     assert main(["--resume", str(folder), "--num-updates", "3"]) == 0
     assert len(read_metrics(folder)) == 3
+
+
+# --- what the network may correct, and the body of shared weights ----------------------------------------------------
+
+KINDS = Shape("compact", (8, 8), "central", (8,), ADVISER, 20.0, "all", "kinds")
+
+
+def shown(shape, tables=64, steps=40):
+    """Inputs, masks and advice of decisions in the middle of hands."""
+    env = VectorEnv(tables, Rules(stakes=False), seed=8, skip_forced=True, state=True)
+    for _ in range(steps):
+        env.step(env.sample_actions())
+    inputs = torch.from_numpy(env.state.reshape(tables, -1)[:, shape.columns])
+    return inputs, torch.from_numpy(env.action_mask.copy()), torch.from_numpy(advise(env.observation, env.action_mask))
+
+
+def exchange_suits(x, first, planes):
+    """Planes of 34 kinds from column `first` on with the first two suits exchanged, in place."""
+    by_kind = x[:, first : first + planes * 34].view(len(x), planes, 34)
+    by_kind[:, :, :18] = torch.cat((by_kind[:, :, 9:18], by_kind[:, :, :9]), 2).clone()
+
+
+def test_suits_share_all_weights_of_the_body_of_kinds():
+    torch.manual_seed(1)
+    network = Network(KINDS)
+    torch.nn.init.normal_(network.body.of_kind.weight)
+    inputs, masks, advice = shown(KINDS)
+    before = network.policy(inputs, torch.ones_like(masks), advice)
+    exchanged, other = inputs.clone(), advice.clone()
+    exchange_suits(exchanged, 0, network.body.planes)
+    for first in (0, 34, 76):  # discards, gangs and live tiles
+        exchange_suits(other, first, 1)
+    after = network.policy(exchanged, torch.ones_like(masks), other)
+    assert not torch.allclose(after[:, :68], before[:, :68], atol=1e-3)
+    for first in (0, 34):
+        exchange_suits(after, first, 1)
+    assert torch.allclose(after, before, atol=1e-4)
+
+
+def test_runs_are_seen_within_a_suit_only():
+    network = Network(KINDS)
+    torch.nn.init.normal_(network.body.of_kind.weight)
+    inputs, _, advice = shown(KINDS)
+    before = network.body(inputs, advice)
+    changed = inputs.clone()
+    changed[:, 8] = 1 - changed[:, 8].clamp(max=1)  # the first plane of the hand at 9m
+    moved = (network.body(changed, advice) - before).abs().amax(0)
+    assert moved[:34].gt(1e-6).nonzero().flatten().tolist() == [6, 7, 8]  # two layers reach two kinds, and no other suit
+
+
+def test_where_only_claims_are_corrected_discards_are_the_advisers():
+    shape = Shape("compact", (8,), "central", (8,), ADVISER, 20.0, "claims")
+    network = Network(shape)
+    torch.nn.init.normal_(network.actor.weight)
+    inputs, masks, advice = shown(shape)
+    logits = network.policy(inputs, torch.ones_like(masks), advice)
+    assert torch.equal(logits[:, :34], 20 * advice[:, :34])
+    assert not torch.allclose(logits[:, 34:], 20 * advice[:, 34:76])
+
+
+def test_the_trainer_is_not_asked_where_there_are_but_discards():
+    config = Config(**{**vars(TINY), "prior": ADVISER, "corrects": "claims", "inputs": "compact", "critic": "central"})
+    asked = 0
+    for run, _, _ in rollouts(config, 2):
+        masks = run.rollout.masks[run.rollout.held :].flatten(0, 1)
+        assert masks[:, 34:].any(1).all()
+        asked += len(masks)
+    assert asked
+
+
+def test_a_run_with_the_body_of_kinds_learns():
+    shape = {"prior": ADVISER, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central"}
+    config = Config(**{**vars(TINY), **shape})
+    for run, _, _ in rollouts(config, 2, learning=True):
+        weights = run.network.body.of_kind.weight
+        assert torch.isfinite(weights).all()
+        assert run.optimizer.state[weights]["exp_avg"].abs().max() > 0
+
+
+@pytest.mark.parametrize(
+    "changes", [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "prior": ADVISER}, {"body": "x"}]
+)
+def test_shapes_that_make_no_sense_are_refused(changes):
+    with pytest.raises(ValueError, match=r"corrects must|body"):
+        Shape(**changes)

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import random
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from wzmj_env import Game, IllegalActionError, Match, Rules, VectorEnv, __version__, record
 from wzmj_env.record import BatchRecorder, Record, Recorder, RecordError
 from wzmj_env.specs import BuiltIn
+from wzmj_env.workers import process_pool
 
 import walls
 
@@ -93,14 +95,13 @@ def test_games_of_every_kind_of_ending_are_recorded_and_verify(tmp_path):
     assert endings >= ENDINGS
 
 
-@pytest.mark.long
-def test_ten_thousand_games_recorded_and_verified(tmp_path):
-    rng = random.Random(5)
+def record_and_verify(path, first, last):
+    """Record games in one file and read them back verified; how they ended."""
+    rng = random.Random(first)
     players = [BuiltIn(name) for name in ("random", "greedy", "rule")]
-    endings = set()
-    with Recorder(tmp_path / "all.jsonl.gz", Rules(), names(Rules())) as recorder:
-        digests = []
-        for n in range(10_000):
+    endings, digests = set(), []
+    with Recorder(path, Rules(), names(Rules())) as recorder:
+        for n in range(first, last):
             wall, dealer = walls.rigged(rng, 4)[:2] if n % 2 else (None, None)
             game = Game(seed=n, wall=wall, dealer=dealer)
             seated = [rng.choice(players) for _ in range(4)]
@@ -112,7 +113,15 @@ def test_ten_thousand_games_recorded_and_verified(tmp_path):
             play_out(recorder, game, choose)
             endings.add(ending(game))
             digests.append(game.digest())
-    assert [hand.game.digest() for hand in Record(tmp_path / "all.jsonl.gz")] == digests
+    assert [hand.game.digest() for hand in Record(path)] == digests
+    return endings
+
+
+@pytest.mark.long
+def test_ten_thousand_games_recorded_and_verified(tmp_path):
+    with process_pool(os.cpu_count()) as pool:
+        parts = [pool.submit(record_and_verify, tmp_path / f"{n}.jsonl.gz", n, n + 1000) for n in range(0, 10_000, 1000)]
+        endings = set().union(*(part.result() for part in parts))
     for game, actions in traces():  # endings that are too rare for chance
         given = iter(actions)
         path = recorded(tmp_path / "one.jsonl", game, lambda _, given=given: next(given))

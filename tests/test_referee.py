@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,7 @@ def marked(monkeypatch):
     """All processes started in a test carry a mark; in the end none is left, and no descriptor."""
     mark = secrets.token_hex(8)
     monkeypatch.setenv("WZMJ_TEST_MARK", mark)
+    resource_tracker.ensure_running()  # of multiprocessing: it keeps one for as long as this process lives
     before = len(os.listdir("/proc/self/fd"))
     yield mark
     assert process._tagged(f"WZMJ_TEST_MARK={mark}".encode()) == []

@@ -2,13 +2,12 @@
 
 import os
 import random
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
 from wzmj_env import Rules, scoring, tiles
+from wzmj_env.workers import process_pool
 
 import naive
 from hands import circumstances, random_hand
@@ -31,7 +30,7 @@ def check_hands(first):
 
 
 def check_many(first, hands):
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with process_pool(os.cpu_count()) as pool:
         wins = sum(pool.map(check_hands, range(first, first + hands, CHUNK)))
     assert 0.3 * hands < wins < 0.7 * hands  # about half of them are no wins
 

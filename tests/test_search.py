@@ -33,7 +33,7 @@ def test_answers_are_legal_in_every_phase(players, spec):
 
 def test_a_choice_is_a_function_of_observation_and_seed():
     observations, masks = decisions(NO_STAKES)
-    agent, order = SearchAgent(16, ahead=0.0), np.random.default_rng(0).permutation(40)
+    agent, order = SearchAgent(16, trust=1e-9), np.random.default_rng(0).permutation(40)
     agent.reset(5)
     together = agent.act(observations, masks)
     assert np.array_equal(agent.act(observations[order], masks[order]), together[order])
@@ -45,15 +45,15 @@ def test_a_choice_is_a_function_of_observation_and_seed():
 
 def test_nothing_is_chosen_but_candidates_and_without_an_edge_it_is_the_rule_players_choice():
     observations, masks = decisions(NO_STAKES)
-    rule = BuiltIn("rule").act(observations, masks)
-    assert np.array_equal(SearchAgent(64, ahead=1e9).act(observations, masks), rule)
-    bold = SearchAgent(64, ahead=0.0).act(observations, masks)
+    rule = BuiltIn("rule:1").act(observations, masks)
+    assert np.array_equal(SearchAgent(64, trust=1e9).act(observations, masks), rule)
+    bold = SearchAgent(64, trust=1e-9).act(observations, masks)
     assert (bold != rule).any()
 
 
 def test_a_win_that_the_rule_player_takes_is_taken():
     env, agent = VectorEnv(256, NO_STAKES, seed=2, skip_forced=True), make("8")
-    rule, asked = BuiltIn("rule"), 0
+    rule, asked = BuiltIn("rule:1"), 0
     for _ in range(60):
         chosen = rule.act(env.observation, env.action_mask)
         wins = np.flatnonzero(chosen == HU)

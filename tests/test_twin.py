@@ -3,12 +3,11 @@
 import os
 import random
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import pytest
 
 from wzmj_env import Game, Pattern, Rules
+from wzmj_env.workers import process_pool
 
 import naive
 import walls
@@ -78,7 +77,7 @@ def play_many(first, games):
     """The coverage of so many games, over processes."""
     chunks = [range(i, min(i + CHUNK, first + games)) for i in range(first, first + games, CHUNK)]
     total = Counter()
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    with process_pool(os.cpu_count()) as pool:
         for happened in pool.map(play_chunk, chunks):
             total.update(happened)
     assert total["ended"] == games

@@ -72,6 +72,8 @@ class Config:
     critic_hidden: tuple[int, ...] = (256, 256)
     prior: str = ""  # "rule:1": a learnt correction of the rule player
     prior_scale: float = 20.0
+    corrects: str = "all"  # or claims: discards stay the prior's
+    body: str = "dense"  # or kinds
     precision: str = "float32"  # or bfloat16, several times faster where the processor has AMX
     # who sits where
     num_envs: int = 256
@@ -143,7 +145,8 @@ class Config:
     @property
     def shape(self) -> Shape:
         """Of the network."""
-        return Shape(self.inputs, self.hidden, self.critic, self.critic_hidden, ADVISER if self.prior else "", self.prior_scale)
+        return Shape(self.inputs, self.hidden, self.critic, self.critic_hidden, ADVISER if self.prior else "", self.prior_scale,
+                     self.corrects, self.body)  # fmt: skip
 
 
 class Rollout:
@@ -279,7 +282,8 @@ def make_run(config: Config) -> Run:
     advice = ADVICE_SIZE if config.prior or config.imitate_updates else 0
     return Run(
         config,
-        Tables(rules, seats_of(config, rules.num_players), columns, config.seed),
+        Tables(rules, seats_of(config, rules.num_players), columns, config.seed,
+               POLICIES[ADVISER] if config.corrects == "claims" else -1),
         network,
         optimizer,
         Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),

@@ -14,7 +14,7 @@ import numpy as np
 from agents.advice import write_advice
 from wzmj_env import Rules, VectorEnv, engine
 from wzmj_env._jit import njit
-from wzmj_env.actions import NUM_ACTIONS
+from wzmj_env.actions import GANG, NUM_ACTIONS
 from wzmj_env.game import IllegalActionError
 from wzmj_env.hand import NONE
 from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE, write_legal, write_observation, write_state
@@ -39,6 +39,11 @@ def _forced_action(s):
 
 
 @njit
+def _discards_only(s):
+    return s.legal[0] >> np.uint64(GANG) == NONE and s.legal[1] == NONE
+
+
+@njit
 def _count(s, seats, counts):
     counts[HANDS] += 1
     counts[DISCARDS] += s.num_discards
@@ -54,7 +59,7 @@ def _count(s, seats, counts):
 
 
 @njit
-def _go_on(s, seats, rewards, done, counts):
+def _go_on(s, seats, discarder, rewards, done, counts):
     """Play until one of the trainer's seats has a choice. The hand under way is paid into `rewards`; one that begins
     and ends in here had no decision of the trainer's. Tells whether the hand under way was settled."""
     while True:
@@ -70,17 +75,19 @@ def _go_on(s, seats, rewards, done, counts):
         if action < 0:
             policy = seats[s.player]
             if policy < 0:
-                return done
+                if discarder < 0 or not _discards_only(s):
+                    return done
+                policy = discarder
             action = choose(s, policy)
             counts[COMPILED] += 1
         engine.step(s, action)
 
 
 @njit
-def _begin(states, seats, counts):
+def _begin(states, seats, discarder, counts):
     ignored = np.zeros(seats.shape[1], np.float32)
     for i in range(len(states)):
-        _go_on(states[i], seats[i], ignored, True, counts)
+        _go_on(states[i], seats[i], discarder, ignored, True, counts)
 
 
 @njit
@@ -92,11 +99,11 @@ def _first_illegal(states, actions):
 
 
 @njit
-def _play(states, seats, actions, rewards, done, counts):
+def _play(states, seats, discarder, actions, rewards, done, counts):
     for i in range(len(states)):
         rewards[i] = 0
         engine.step(states[i], actions[i])
-        done[i] = _go_on(states[i], seats[i], rewards[i], False, counts)
+        done[i] = _go_on(states[i], seats[i], discarder, rewards[i], False, counts)
 
 
 @njit
@@ -147,17 +154,19 @@ def draw(logits: np.ndarray, masks: np.ndarray, lots: np.ndarray, actions: np.nd
 
 class Tables:
     """Tables with `seats`, `(N, P) int64`: `LEARNER`, `SNAPSHOT` or a compiled player's id. Their walls are those of
-    `VectorEnv(N, rules, seed=seed)`. `columns`: what is shown, as places in the flat state."""
+    `VectorEnv(N, rules, seed=seed)`. `columns`: what is shown, as places in the flat state. `discarder`: the compiled
+    player that decides for the trainer's seats where there are but discards to choose from, -1 for none."""
 
-    def __init__(self, rules: Rules, seats: np.ndarray, columns: np.ndarray, seed: int) -> None:
+    def __init__(self, rules: Rules, seats: np.ndarray, columns: np.ndarray, seed: int, discarder: int = -1) -> None:
         self.rules = rules
         self.columns = columns
         self.central = bool(columns.max() >= OBSERVATION_SIZE)
         self.seats = np.ascontiguousarray(seats, np.int64)
         self.env = VectorEnv(len(seats), rules, seed=seed, observe=False)
+        self.discarder = discarder
         self.counts = np.zeros(NUM_COUNTS, np.int64)
         self._states = plain(self.env.states)
-        _begin(self._states, self.seats, self.counts)
+        _begin(self._states, self.seats, self.discarder, self.counts)
 
     def show(
         self, inputs: np.ndarray, masks: np.ndarray, players: np.ndarray, learners: np.ndarray, advice: np.ndarray
@@ -173,7 +182,7 @@ class Tables:
         illegal = _first_illegal(self._states, actions)
         if illegal >= 0:
             raise IllegalActionError(f"action {actions[illegal]} is illegal at table {illegal}. No table has moved.")
-        _play(self._states, self.seats, actions, rewards, done, self.counts)
+        _play(self._states, self.seats, self.discarder, actions, rewards, done, self.counts)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that going on exactly needs."""

@@ -292,6 +292,7 @@ def njit(func: Any = None, **options: Any) -> Any:
 # --- bits ---------------------------------------------------------------------------------------------------------
 
 SPREAD = 32  # bits that `spread` writes
+CACHE_LINE = 64  # bytes
 
 if TYPE_CHECKING or config.DISABLE_JIT:
 
@@ -304,6 +305,9 @@ if TYPE_CHECKING or config.DISABLE_JIT:
         x = int(x)
         return (x & -x).bit_length() - 1 if x else 64
 
+    def fetch_ahead(array: Any, index: int) -> None:
+        """Ask the processor for element `index` of an array, which will be used soon. Past the end it does nothing."""
+
     def spread(x: Any, out: Any, first: int) -> None:
         """Write the lowest 32 bits of a uint64, lowest first, to `out[first : first + 32]`, one element each."""
         for i in range(32):
@@ -311,7 +315,7 @@ if TYPE_CHECKING or config.DISABLE_JIT:
 
 else:
     from llvmlite import ir
-    from numba.core import types
+    from numba.core import cgutils, types
     from numba.extending import intrinsic
 
     # For compiled code only. One machine instruction each where the processor has it.
@@ -355,3 +359,22 @@ else:
             return context.get_dummy_value()
 
         return types.void(types.uint64, out, types.intp), build
+
+    @intrinsic
+    def fetch_ahead(typingctx, array, index):
+        """Ask the processor for element `index` of an array, which will be used soon. Past the end it does nothing."""
+
+        def build(context, builder, signature, args):
+            array_type = signature.args[0]
+            data = context.make_array(array_type)(context, builder, args[0]).data
+            size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+            byte, number = ir.IntType(8), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), number, number, number])
+            prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            first = builder.bitcast(builder.gep(data, [args[1]]), byte.as_pointer())
+            for offset in range(0, size, CACHE_LINE):
+                to_read_often = [ir.Constant(number, flag) for flag in (0, 3, 1)]  # read, keep in all caches, data
+                builder.call(prefetch, [builder.gep(first, [ir.Constant(ir.IntType(64), offset)]), *to_read_often])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), build

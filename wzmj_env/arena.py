@@ -7,25 +7,20 @@ a unit plays depends on the plan alone: neither the number of workers nor interr
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
-import os
-import signal
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import asdict, dataclass, field, fields
-from multiprocessing import get_context
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import keeper, ratings
+from . import ratings
 from .bots import STARTUP_SECONDS, Human, ProcessAgent
 from .checks import check_flag, check_int
 from .clock import Times
@@ -38,6 +33,7 @@ from .room import Room
 from .rules import Rules
 from .specs import make_agent
 from .state import NOTHING
+from .workers import process_pool
 
 FORMAT_OF = {2: "duel", 4: "2v2"}  # what a pair plays, by seats
 DATABASE, RECORDS, ERRORS = "arena.db", "records", "errors"
@@ -201,14 +197,9 @@ class Player:
 _player: Player | None = None  # of a worker process
 
 
-def _become_worker(plan: Plan, folder: Path, parent: int) -> None:
-    """In a worker: it dies with its parent, leaves interruptions to it, and ends its programs when it ends."""
+def _become_worker(plan: Plan, folder: Path) -> None:
+    """In a worker: it ends its programs when it ends."""
     global _player
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(keeper.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _player = Player(plan, folder)
     Finalize(_player, _player.close, exitpriority=100)
 
@@ -340,8 +331,7 @@ def _played(plan: Plan, folder: Path, units: Sequence[Unit], workers: int) -> It
         finally:
             player.close()
         return
-    arguments = plan, folder, os.getpid()
-    with ProcessPoolExecutor(workers, get_context("spawn"), _become_worker, arguments) as executor:
+    with process_pool(workers, _become_worker, plan, folder) as executor:
         futures = [executor.submit(_play_there, unit) for unit in units]
         left: set[Future[Any]] = set(futures)
         try:

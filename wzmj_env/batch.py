@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import engine
-from ._jit import njit
+from ._jit import fetch_ahead, njit
 from .actions import NUM_ACTIONS
 from .actions import name as action_name
 from .checks import check_int
@@ -36,7 +36,7 @@ from .rules import Rules
 from .state import NOTHING, STATE, new_states, plain
 
 CARRY, SKIP_FORCED, OBSERVE, OPEN_STATE, COUNTS = 1, 2, 4, 8, 16
-WORTH_A_THREAD = 8192  # games: fewer are looked through before a thread has woken up
+WORTH_A_THREAD = 4096  # games: fewer are looked through before a thread has woken up
 DTYPES = (np.uint8, np.float32, np.dtype(np.uint8), np.dtype(np.float32))
 VALUES = (0, 1, 2, 4)  # of a hand: drawn, soft, hard, double
 DECISIONS, FORCED, HANDS, BY_VALUE = 0, 1, 2, 3  # places in the counters of a rollout
@@ -126,6 +126,7 @@ def _play_slice(
 ):
     """`steps` decisions in every game and all that follows of itself: those of a built-in policy, or the GIVEN actions."""
     for i in range(first, last):
+        fetch_ahead(states, i + 1)
         s = states[i]
         for _ in range(steps):
             action = np.int64(actions[i]) if policy == GIVEN else choose(s, policy)
@@ -266,25 +267,27 @@ class VectorEnv:
 
     def _on_slices(self, function: Callable[..., Any], *arguments: Any, counted: bool = False) -> None:
         """Call a slice function for every slice of games, each on a thread of its own."""
-        self._spread(
-            [(function, *self._buffers, first, last, *arguments, *((self._counters[t],) if counted else ()))
-             for t, (first, last) in enumerate(self._slices)]
+        self._beside(
+            function,
+            [(*self._buffers, first, last, *arguments, *((self._counters[t],) if counted else ()))
+             for t, (first, last) in enumerate(self._slices)],
         )  # fmt: skip
 
     def _look_through(self, function: Callable[..., Any], actions: np.ndarray) -> list[Any]:
         """Call a light function `(states, actions, first, last)`, on threads where there are games enough."""
-        slices = self._slices if self.num_envs >= WORTH_A_THREAD * len(self._slices) else [(0, self.num_envs)]
-        return self._spread([(function, self._buffers[0], actions, *cut) for cut in slices])
+        if self.num_envs < WORTH_A_THREAD * len(self._slices):
+            return [function(self._buffers[0], actions, 0, self.num_envs)]
+        return self._beside(function, [(self._buffers[0], actions, *cut) for cut in self._slices])
 
-    def _spread(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """What calls return, made beside each other: the last on this thread, each other on one of its own."""
-        function, *arguments = calls[-1]
+    def _beside(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
+        """What calls with these arguments return, made beside each other: the last on this thread, each other on one of
+        its own."""
         if len(calls) == 1:
-            return [function(*arguments)]
+            return [function(*calls[0])]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(len(self._slices) - 1, "wzmj")
-        futures = [self._pool.submit(*call) for call in calls[:-1]]
-        last = function(*arguments)
+        futures = [self._pool.submit(function, *arguments) for arguments in calls[:-1]]
+        last = function(*calls[-1])
         return [*(future.result() for future in futures), last]
 
     def reset(self, seed: int | None = None) -> None:
@@ -304,8 +307,9 @@ class VectorEnv:
                 f"actions must be {self.num_envs} whole numbers, not an array of shape {given.shape} and type {given.dtype}"
             )
         np.copyto(self._actions, given, casting="unsafe")
-        illegal = next((i for i in self._look_through(_first_illegal, self._actions) if i >= 0), None)
-        if illegal is not None:
+        illegal = max(self._look_through(_first_illegal, self._actions))
+        if illegal >= 0:
+            illegal = min(i for i in self._look_through(_first_illegal, self._actions) if i >= 0)
             legal = ", ".join(f"{a} ({action_name(a)})" for a in np.flatnonzero(self.action_mask[illegal]).tolist())
             raise IllegalActionError(
                 f"action {given[illegal]} is illegal in game {illegal} for seat {self.current_player[illegal]};"

@@ -64,11 +64,13 @@ def _rate(play: Callable[[], int], seconds: float, clock: Callable[[], float] = 
     return decisions / spent
 
 
-def compiled_loop(seconds: float, *, policy: str = "random", **options: Any) -> Callable[[], float]:
+def compiled_loop(
+    seconds: float, *, policy: str = "random", games: int = GAMES, clock: Callable[[], float] = time.process_time, **options: Any
+) -> Callable[[], float]:
     """Play inside compiled code, all buffers written at each decision."""
-    env = VectorEnv(GAMES, RULES, **options)
-    steps = 4 if policy == "rule" else 50
-    return lambda: _rate(lambda: env.rollout(steps, policy).decisions, seconds)
+    env = VectorEnv(games, RULES, **options)
+    steps = 4 if policy.startswith("rule") else 50
+    return lambda: _rate(lambda: env.rollout(steps, policy).decisions, seconds, clock)
 
 
 def batch_steps(
@@ -111,9 +113,19 @@ def aec_loop(make: str, seconds: float) -> Callable[[], float]:
     return lambda: _rate(play, seconds)
 
 
-def _play_beside(seconds: float, barrier: Any, rates: Any) -> None:
+BESIDE: dict[str, Callable[..., Callable[[], float]]] = {
+    "VectorEnv.step": lambda games, threads, seconds: batch_steps(
+        games, seconds, num_threads=threads, clock=time.perf_counter
+    ),
+    "VectorEnv.rollout": lambda games, threads, seconds: compiled_loop(
+        seconds, games=games, num_threads=threads, clock=time.perf_counter
+    ),
+}
+
+
+def _play_beside(what: str, seconds: float, barrier: Any, rates: Any) -> None:
     """A process that plays half of the games each time the barrier opens, until it breaks."""
-    play = batch_steps(MANY // 2, seconds, clock=time.perf_counter)
+    play = BESIDE[what](MANY // 2, 1, seconds)
     play()
     while True:
         try:
@@ -123,14 +135,14 @@ def _play_beside(seconds: float, barrier: Any, rates: Any) -> None:
         rates.put(play())
 
 
-def threads_beside_processes(runs: int, seconds: float) -> Figure:
+def threads_beside_processes(what: str, runs: int, seconds: float) -> Figure:
     """Two threads over MANY games as a share of two processes with half of them each, run in turn."""
     context = get_context("spawn")
     barrier, rates = context.Barrier(3), context.Queue()
-    processes = [context.Process(target=_play_beside, args=(seconds, barrier, rates), daemon=True) for _ in range(2)]
+    processes = [context.Process(target=_play_beside, args=(what, seconds, barrier, rates), daemon=True) for _ in range(2)]
     for process in processes:
         process.start()
-    threads = batch_steps(MANY, seconds, num_threads=2)
+    threads = BESIDE[what](MANY, 2, seconds)
     threads()
     shares = []
     for _ in range(runs):
@@ -140,8 +152,16 @@ def threads_beside_processes(runs: int, seconds: float) -> Figure:
     barrier.abort()
     for process in processes:
         process.join()
-    name = f"two threads over {MANY} games, of what two processes with half of them each do"
+    name = f"{what}, two threads over {MANY} games, of what two processes with half of them each do"
     return Figure(name, statistics.median(shares), "share", tuple(shares))
+
+
+def steps_beside_loop(num_envs: int, runs: int, seconds: float) -> Figure:
+    """`VectorEnv.step` from Python as a share of the compiled loop, both with observations, run in turn."""
+    steps, loop = batch_steps(num_envs, seconds), compiled_loop(seconds)
+    steps(), loop()
+    shares = tuple(steps() / loop() for _ in range(runs))
+    return Figure(f"VectorEnv.step, batch {num_envs}, of what the compiled loop does", statistics.median(shares), "share", shares)
 
 
 # What a peer is measured beside: `python -m wzmj_env.bench NAME SECONDS` prints the rate.
@@ -285,7 +305,10 @@ def rows(seconds: float) -> list[tuple[str, str, Callable[[], Callable[[], float
         ("compiled random play, masks and observations", "decisions/s", lambda: compiled_loop(seconds)),
         ("compiled random play, masks, observations and open states", "decisions/s",
          lambda: compiled_loop(seconds, state=True)),
-        ("compiled rule players, masks", "decisions/s", lambda: compiled_loop(seconds, policy="rule", observe=False)),
+        ("compiled rule:1 players, masks", "decisions/s",
+         lambda: compiled_loop(seconds, policy="rule:1", observe=False)),
+        ("compiled rule:2 players, masks", "decisions/s",
+         lambda: compiled_loop(seconds, policy="rule:2", observe=False)),
     ]  # fmt: skip
     for options, what in (
         ({"observe": False}, "masks"),
@@ -326,9 +349,14 @@ def run(
         if progress:
             progress(name)
         figures.append(measure(name, "s", partial(child, expression), CHILDREN))
-    if progress:
-        progress("two threads beside two processes")
-    figures.append(threads_beside_processes(runs, seconds))
+    for n in (1024, 4096):
+        if progress:
+            progress(f"VectorEnv.step, batch {n}, beside the compiled loop")
+        figures.append(steps_beside_loop(n, runs, seconds))
+    for what in BESIDE:
+        if progress:
+            progress(f"{what}, two threads beside two processes")
+        figures.append(threads_beside_processes(what, runs, seconds))
     figures.append(Figure("memory of a game", float(STATE.itemsize), "bytes", (float(STATE.itemsize),)))
     return {
         "version": __version__,

@@ -9,10 +9,9 @@ seating), for others one of (seed, chunk of deals, agent). The number of workers
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from .room import Hand, Room, own_stream
 from .rules import Rules
 from .specs import Agent, BuiltIn, make_agent
 from .state import MAX_SEATS, NOTHING, new_states
+from .workers import process_pool
 
 FORMATS = {"1v3": (1, 3), "2v2": (2, 2), "1v2": (1, 2), "duel": (1, 1)}  # seats of A and of B
 CHUNK = 512  # deals played together
@@ -114,7 +114,7 @@ def play_chunks(
     elif workers > 1:
         if not all(isinstance(spec, str) for spec in specs):
             raise ValueError("more workers than one need specs: an agent itself stays in its process")
-        executor = ProcessPoolExecutor(workers, get_context("spawn"), _make_agents, tuple(map(str, specs)))
+        executor = process_pool(workers, _make_agents, *map(str, specs))
     else:
         for chunk in chunks:
             yield play_chunk(agents, seating, *chunk, seed, rules)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
-HAS_MODULE = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+HAS_MODULES = "import importlib.util, sys; sys.exit(None in map(importlib.util.find_spec, sys.argv[1:]))"
 TIME_LIMIT = 600  # seconds for one run of a peer: some compile for a minute
 
 
@@ -23,26 +23,26 @@ class Peer(NamedTuple):
     """A peer's loop, and the loop of ours that does the same work."""
 
     name: str
-    module: str  # that its interpreter must have
+    needs: tuple[str, ...]  # modules that its interpreter must have
     program: tuple[str, ...]
     ours: str  # a key of `bench.LOOPS`
 
 
 PEERS = (
-    Peer("riichienv, log off", "riichienv", ("riichienv_loop.py", "play"), "masks"),
-    Peer("riichienv, encode and mask", "riichienv", ("riichienv_loop.py", "encode"), "observations"),
-    Peer("pgx sparrow_mahjong, best batch", "pgx", ("pgx_loop.py", "sparrow_mahjong"), "batch"),
-    Peer("envpool SparrowMahjong, best batch", "envpool", ("envpool_loop.py", "SparrowMahjong-v1"), "batch"),
-    Peer("envpool ConnectFour, best batch", "envpool", ("envpool_loop.py", "ConnectFour-v1"), "batch"),
-    Peer("PettingZoo connect_four raw_env", "pygame", ("connect_four_loop.py", "raw_env"), "raw_env"),
-    Peer("PettingZoo connect_four env", "pygame", ("connect_four_loop.py", "env"), "env"),
+    Peer("riichienv, log off", ("riichienv",), ("riichienv_loop.py", "play"), "masks"),
+    Peer("riichienv, encode and mask", ("riichienv",), ("riichienv_loop.py", "encode"), "observations"),
+    Peer("pgx sparrow_mahjong, best batch", ("pgx",), ("pgx_loop.py", "sparrow_mahjong"), "batch"),
+    Peer("envpool SparrowMahjong, best batch", ("envpool",), ("envpool_loop.py", "SparrowMahjong-v1"), "batch"),
+    Peer("envpool ConnectFour, best batch", ("envpool",), ("envpool_loop.py", "ConnectFour-v1"), "batch"),
+    Peer("PettingZoo connect_four raw_env", ("pettingzoo", "pygame"), ("connect_four_loop.py", "raw_env"), "raw_env"),
+    Peer("PettingZoo connect_four env", ("pettingzoo", "pygame"), ("connect_four_loop.py", "env"), "env"),
 )
 
 
-def interpreter_with(module: str, interpreters: Sequence[str]) -> str | None:
-    """The first interpreter in which `module` is installed. OSError when one cannot be started."""
+def interpreter_with(modules: Sequence[str], interpreters: Sequence[str]) -> str | None:
+    """The first interpreter in which all `modules` are installed. OSError when one cannot be started."""
     for python in interpreters:
-        if subprocess.run([python, "-c", HAS_MODULE, module], check=False).returncode == 0:
+        if subprocess.run([python, "-c", HAS_MODULES, *modules], check=False).returncode == 0:
             return python
     return None
 
@@ -65,10 +65,10 @@ def compare(
         raise ValueError(f"the peers' loops are in a clone's benchmarks/, and there is none at {FOLDER}")
     rows = []
     for peer in PEERS:
-        python = interpreter_with(peer.module, [*interpreters, sys.executable])
+        python = interpreter_with(peer.needs, [*interpreters, sys.executable])
         if python is None:
             if progress:
-                progress(f"{peer.name}: {peer.module} is not installed, left out")
+                progress(f"{peer.name}: left out, {' or '.join(peer.needs)} is not installed")
             continue
         if progress:
             progress(peer.name)
