@@ -5,10 +5,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: train test test-long lint bench programs clean
+.PHONY: train table test test-long lint bench programs clean
 
 train: $(READY)
 	$(BIN)/python -m train.ppo configs/ppo/quick.yaml
+
+table: $(READY)
+	$(BIN)/wzmj table
 
 test: $(READY) programs
 	$(BIN)/python -m pytest -m "not long"
@@ -30,7 +33,7 @@ bench: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,eval,dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,eval,web,dev]"
 	touch $@
 
 clean:

@@ -12,13 +12,14 @@ import time
 
 import numpy as np
 import pytest
-from test_page import browser  # noqa: F401
 from test_referee import BLAMED, QUICK, RANDOM_BOT, marked  # noqa: F401
 
 from wzmj_env import Rules, arena, cli, duplicate, ratings, report
 from wzmj_env.arena import Plan, Store
 from wzmj_env.clock import Times
 from wzmj_env.record import Record
+
+from test_page import browser  # noqa: F401
 
 DUEL = Rules(num_players=2, stakes=False)
 

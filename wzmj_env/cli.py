@@ -1,4 +1,4 @@
-"""The command line: `wzmj play | arena | ladder | replay | explain | bench | rules | warmup`.
+"""The command line: `wzmj play | table | arena | ladder | replay | explain | bench | rules | warmup`.
 
 Exit 0 done, 1 the check asked for failed, 2 wrong use.
 """
@@ -242,6 +242,30 @@ def _seconds(value: float, name: str) -> float:
     return value
 
 
+def table(options: argparse.Namespace) -> int:
+    """Tables for people, with each other and with agents, in a browser; restored from DIR when started again."""
+    from .clock import Times
+    from .rules import Rules
+
+    try:
+        from .web import Settings, serve
+    except ImportError as error:
+        raise ValueError(f"the table needs {error.name}: pip install 'wzmj[web]'") from None
+    settings = Settings(
+        host=options.host,
+        port=check_int(options.port, "--port", 0, 65535),
+        data=Path(options.data),
+        names=tuple(options.name),
+        agents=tuple(options.agent),
+        rules=Rules.load(options.rules) if options.rules else Rules(),
+        times=Times(options.turn, options.short_turn, options.claim, options.away),
+        pause=_seconds(options.pause, "--pause"),
+        pace=options.pace,
+    )
+    serve(settings)
+    return DONE
+
+
 def ladder(options: argparse.Namespace) -> int:
     """Bots register, play when they are free, and are rated after each game."""
     from tqdm import tqdm
@@ -329,6 +353,21 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--rules", metavar="FILE", help="a rules file (default: classic)")
     command.add_argument("--json", metavar="FILE", help="write the results there too")
     command.set_defaults(run=play)
+
+    command = commands.add_parser("table", help=table.__doc__, description=table.__doc__)
+    command.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1: this machine alone)")
+    command.add_argument("--port", type=int, default=8000, help="the port (default 8000; 0: any that is free)")
+    command.add_argument("--data", metavar="DIR", default="tables", help="for records, results and seats (default tables)")
+    command.add_argument("--name", action="append", default=[], help="a host name under which browsers may reach it; repeatable")
+    command.add_argument("--agent", action="append", default=[], help="one more agent that may be seated, as a spec; repeatable")
+    command.add_argument("--rules", metavar="FILE", help="a rules file; players and unit are chosen at each table")
+    command.add_argument("--turn", type=float, default=20.0, help="seconds of a turn (default 20)")
+    command.add_argument("--short-turn", type=float, default=10.0, help="of a turn after one that ran out (default 10)")
+    command.add_argument("--claim", type=float, default=10.0, help="of a claim or stake (default 10)")
+    command.add_argument("--away", type=float, default=90.0, help="for a lost connection to be back (default 90)")
+    command.add_argument("--pause", type=float, default=20.0, help="between hands, if not all press continue (default 20)")
+    command.add_argument("--pace", type=float, default=0.6, help="seconds that agents take at least for a turn (default 0.6)")
+    command.set_defaults(run=table)
 
     command = commands.add_parser("arena", help=arena.__doc__, description=arena.__doc__)
     command.add_argument("--agents", help='2 or more, such as rule,greedy,"cmd:python bot.py"')

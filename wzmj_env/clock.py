@@ -112,6 +112,16 @@ class Clock:
         self.times = times or Times()
         self._seats = [_Seat() for _ in range(num_players)]
 
+    # --- who sits there ---
+
+    def sit(self, seat: int) -> None:
+        """Another player takes the seat: nothing is remembered of the one before."""
+        self._seats[seat] = _Seat()
+
+    def restore(self, seat: int, short: bool, hosted: bool) -> None:
+        """Go on as a record tells: whether the seat's next turn is a short one, and whether it is hosted (R10.1)."""
+        self._seats[seat].short, self._seats[seat].hosted = short, hosted
+
     # --- questions ---
 
     def ask(self, seat: int, question: Question, now: float) -> None:
@@ -184,6 +194,10 @@ class Clock:
 
     def is_hosted(self, seat: int) -> bool:
         return self._seats[seat].hosted
+
+    def is_short(self, seat: int) -> bool:
+        """Whether the seat's next turn is a short one."""
+        return self._seats[seat].short
 
     def is_away(self, seat: int) -> bool:
         """Whether the seat's connection is lost."""

@@ -32,7 +32,7 @@ from .position import set_up
 from .render import table_text
 from .resample import redraw
 from .rules import Rules
-from .scene import Scene, scene_of
+from .scene import SPECTATOR, Scene, scene_of
 from .state import CLAIM, NOTHING, ROB, new_states, plain
 from .svg import table_svg
 from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name, parse_kind
@@ -392,9 +392,9 @@ class Game:
         return f"{int(_digest(self._raw)):016x}"
 
     def scene(self, seat: int | None = None) -> Scene:
-        """What a drawing shows, open or as `seat` may see it, as plain values: see `wzmj_env.scene`."""
+        """What a drawing shows, open or as `seat` or a SPECTATOR may see it, as plain values: see `wzmj_env.scene`."""
         if seat is not None:
-            seat = check_int(seat, "seat", 0, self.num_players - 1)
+            seat = check_int(seat, "seat", SPECTATOR, self.num_players - 1)
         return scene_of(self._states[0], int(tiles_remaining(self._raw)), seat)
 
     def svg(self, seat: int | None = None) -> str:

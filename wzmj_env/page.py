@@ -1,8 +1,9 @@
-"""The replay page: one HTML file that holds everything it needs, a record too if it is given one.
+"""The pages: each one HTML file that holds everything it needs. The replay page, with a record if it is given one, and
+the page of the table, which talks to its server.
 
-It is made of `pages/replay.html`, `.css` and `.js`, of the symbols of `svg`, and of the numbers that its layout shares with
-`svg.table_svg`. Its content security policy lets nothing run but its own script and nothing be fetched but records from
-where it lies.
+A page is made of `pages/NAME.html`, `.css` and `.js`, of the symbols of `svg`, and of the numbers that its layout shares with
+`svg.table_svg`. Its content security policy lets nothing run but its own script and nothing be fetched but from where it
+lies.
 """
 
 from __future__ import annotations
@@ -56,8 +57,17 @@ def layout() -> dict[str, Any]:
 
 
 def replay_page(record: str | None = None) -> str:
-    """The page, with the text of a record in it or waiting for one."""
-    style, script = _part("replay.css"), _part("replay.js")
+    """The replay page, with the text of a record in it or waiting for one."""
+    return _page("replay", record=_inert_json(record))
+
+
+def table_page() -> str:
+    """The page at which people play."""
+    return _page("table")
+
+
+def _page(name: str, **further: str) -> str:
+    style, script = _part(f"{name}.css"), _part(f"{name}.js")
     policy = (
         f"default-src 'none'; script-src {_hash_source(script)}; style-src {_hash_source(style)}; connect-src 'self';"
         " base-uri 'none'; form-action 'none'"
@@ -67,13 +77,13 @@ def replay_page(record: str | None = None) -> str:
         "style": style,
         "symbols": f'<svg class="symbols" aria-hidden="true"><defs>{svg.symbols()}</defs></svg>',
         "layout": _inert_json(layout()),
-        "record": _inert_json(record),
         "script": script,
+        **further,
     }
     page = []
-    for piece in _part("replay.html").split("{{"):
-        name, closed, rest = piece.partition("}}")
-        page.append(parts[name] + rest if closed else piece)
+    for piece in _part(f"{name}.html").split("{{"):
+        part, closed, rest = piece.partition("}}")
+        page.append(parts[part] + rest if closed else piece)
     return "".join(page)
 
 

@@ -455,6 +455,12 @@ class Recorder:
         self._settle()
         self._abandon()
 
+    def let_go(self) -> None:
+        """Close the file as it stands, without a last line: it can be resumed."""
+        if self._file is not None:
+            self._settle()
+            self._abandon()
+
     def __enter__(self) -> Recorder:
         return self
 

@@ -1,7 +1,7 @@
 """What a drawing of the table shows, open or to one seat: plain values, the same for every drawing there is.
 
     players, dealer       numbers
-    seat                  whose view it is, None for an open one
+    seat                  whose view it is, None for an open one, SPECTATOR for what all may see
     phase                 a word of `state.PHASES`
     mover                 the seat to act; None when over, and to a seat that may not know it
     caishen               a kind; None before the deal
@@ -25,6 +25,7 @@ from .state import CLAIM, LYING, NOTHING, OVER, PHASES, SEAT_UNIT, STAKES_ASKED,
 from .tiles import NUM_KINDS, WHITE
 
 Scene = dict[str, Any]
+SPECTATOR = -1  # the seat of one who has none
 
 
 def scene_of(s: np.record, remaining: int, seat: int | None = None) -> Scene:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import aec, duplicate, explain, hand, record, room, scoring, tiles
+from . import aec, duplicate, explain, hand, host, record, room, scoring, tiles
 from ._jit import cache_dir
 from .batch import VectorEnv
 from .game import Game, Match
@@ -46,6 +46,7 @@ def compile_all() -> Path | None:
     hand.improving(concealed, 0, tiles.RED)
     duplicate.compare("rule", "random", "1v3", 2)
     list(room.Room([make_agent("rule"), make_agent("random")], Rules()).play(np.array([[0, 1, 0, 1]]), 0, 1, 0))
+    host.warm_up()
     env_loop = aec.raw_env()
     env_loop.reset(seed=0)
     env_loop.step(int(env_loop.last()[0]["action_mask"].argmax()))
