@@ -4,6 +4,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/ready
+LONG := long
 
 .PHONY: train table test test-long lint bench programs clean
 
@@ -17,7 +18,7 @@ test: $(READY) programs
 	$(BIN)/python -m pytest -m "not long"
 
 test-long: $(READY) programs
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m "$(LONG)"
 
 lint: $(READY)
 	$(BIN)/ruff check .

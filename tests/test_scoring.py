@@ -40,6 +40,7 @@ def test_evaluate_agrees_with_the_brute_force_solver():
 
 
 @pytest.mark.long
+@pytest.mark.largest
 def test_evaluate_agrees_with_the_brute_force_solver_over_many_hands():
     check_many(10_000_000, LONG_HANDS)
 

@@ -95,5 +95,6 @@ def test_engine_agrees_with_the_twin():
 
 
 @pytest.mark.long
+@pytest.mark.largest
 def test_engine_agrees_with_the_twin_over_many_games():
     check_coverage(play_many(1_000_000, LONG_GAMES))
