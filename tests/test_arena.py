@@ -17,6 +17,7 @@ from test_referee import BLAMED, QUICK, RANDOM_BOT, marked  # noqa: F401
 from wzmj_env import Rules, arena, cli, duplicate, ratings, report
 from wzmj_env.arena import Plan, Store
 from wzmj_env.clock import Times
+from wzmj_env.process import Limits
 from wzmj_env.record import Record
 
 from test_page import browser  # noqa: F401
@@ -169,6 +170,7 @@ def test_a_tournament_with_a_hostile_bot_ends_in_time_and_blames_it(tmp_path, ma
     limits = {"times": QUICK, "patience": 1.0} if clock == "clock" else {"times": Times.untimed(away=2.0), "patience": 1.0}
     startup = 0.5 if mode in ("never ready", "garbage at once") else 20.0
     begin = time.monotonic()
+    limits["limits"] = Limits(memory=1 << 29, processes=20)
     complete, results = tournament(tmp_path / "a", plan(bot, "rule", deals=2, restarts=1, startup=startup, **limits))
     took = time.monotonic() - begin
     assert complete
