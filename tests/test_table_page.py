@@ -4,7 +4,6 @@ import itertools
 import json
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from wzmj_env import Rules, actions, lobby, tiles
 from wzmj_env.clock import Times
@@ -12,7 +11,7 @@ from wzmj_env.specs import make_agent
 from wzmj_env.table import OVER, SETTLED, Plan, Table
 
 from tabling import Player, made, post, serving
-from test_page import chromium, wait
+from test_page import browser, wait  # noqa: F401
 
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True}
 DESKTOP = {"viewport": {"width": 1280, "height": 860}}
@@ -22,16 +21,8 @@ KINDS = {"chi": range(actions.CHI_LOW, actions.PENG), "peng": [actions.PENG], "h
          "gang": [actions.GANG_CLAIM, *range(actions.GANG, actions.CHI_LOW)], "pass": [actions.PASS]}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
 @pytest.fixture
-def open_tab(browser):
+def open_tab(browser):  # noqa: F811
     """Opens pages; any error, message of the security policy or request to elsewhere fails the test."""
     contexts, wrong = [], []
 

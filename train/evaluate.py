@@ -16,7 +16,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from io import BytesIO
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,10 @@ import numpy as np
 from tqdm import tqdm
 
 from wzmj_env import Rules, duplicate
-from wzmj_env._jit import write_atomically
 from wzmj_env.checks import check_int
 from wzmj_env.cli import write_json
 from wzmj_env.duplicate import FORMATS, MAX_DEALS, Comparison, Profile, cut, play_chunks, summarise, table_for
+from wzmj_env.files import whole_file
 from wzmj_env.game import MAX_SEED
 from wzmj_env.specs import make_agent
 
@@ -101,9 +100,8 @@ class Folder:
         return hands if fits else None
 
     def put(self, pair: str, chunk: tuple[int, int], hands: np.ndarray) -> None:
-        content = BytesIO()
-        np.save(content, np.asarray(hands), allow_pickle=False)
-        write_atomically(self._file(pair, chunk), content.getvalue())
+        with whole_file(self._file(pair, chunk)) as file:
+            np.save(file, np.asarray(hands), allow_pickle=False)
 
 
 def play_pair(

@@ -15,6 +15,7 @@ from agents.advice import write_advice
 from wzmj_env import Rules, VectorEnv, engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import GANG, NUM_ACTIONS
+from wzmj_env.batch import first_illegal, place_of_value
 from wzmj_env.game import IllegalActionError
 from wzmj_env.hand import NONE
 from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE, write_legal, write_observation, write_state
@@ -31,14 +32,6 @@ NUM_COUNTS = PAID_BESIDE + 1
 
 
 @njit
-def _forced_action(s):
-    low, high = s.legal[0], s.legal[1]
-    if low != NONE:
-        return engine.only_action(low, np.int64(0)) if high == NONE else np.int64(-1)
-    return engine.only_action(high, engine.LEGAL_BASE)
-
-
-@njit
 def _discards_only(s):
     return s.legal[0] >> np.uint64(GANG) == NONE and s.legal[1] == NONE
 
@@ -47,7 +40,7 @@ def _discards_only(s):
 def _count(s, seats, counts):
     counts[HANDS] += 1
     counts[DISCARDS] += s.num_discards
-    counts[BY_VALUE + (3 if s.value == 4 else s.value)] += 1
+    counts[BY_VALUE + place_of_value(s)] += 1
     beside = False
     for p in range(s.num_players):
         beside |= seats[p] >= 0
@@ -71,7 +64,7 @@ def _go_on(s, seats, discarder, rewards, done, counts):
                 done = True
             engine.begin_next_hand(s, False)
             continue
-        action = _forced_action(s)
+        action = engine.forced_action(s)
         if action < 0:
             policy = seats[s.player]
             if policy < 0:
@@ -88,14 +81,6 @@ def _begin(states, seats, discarder, counts):
     ignored = np.zeros(seats.shape[1], np.float32)
     for i in range(len(states)):
         _go_on(states[i], seats[i], discarder, ignored, True, counts)
-
-
-@njit
-def _first_illegal(states, actions):
-    for i in range(len(states)):
-        if not engine.is_legal(states[i], actions[i]):
-            return i
-    return -1
 
 
 @njit
@@ -179,7 +164,7 @@ class Tables:
     def play(self, actions: np.ndarray, rewards: np.ndarray, done: np.ndarray) -> None:
         """One action `(N,) int64` at every table and all that follows until the next. Writes payments in units of the
         hand in which it was taken, if that was settled, `(N, P) float32`, and whether it was, `(N,) bool`."""
-        illegal = _first_illegal(self._states, actions)
+        illegal = first_illegal(self._states, actions, 0, len(actions))
         if illegal >= 0:
             raise IllegalActionError(f"action {actions[illegal]} is illegal at table {illegal}. No table has moved.")
         _play(self._states, self.seats, self.discarder, actions, rewards, done, self.counts)

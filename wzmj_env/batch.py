@@ -19,7 +19,6 @@ from .actions import NUM_ACTIONS
 from .actions import name as action_name
 from .checks import check_int
 from .game import IllegalActionError, Result, check_rules, check_seed, result_of
-from .hand import NONE
 from .observe import (
     COUNTS_SHAPE,
     OBSERVATION_SHAPE,
@@ -51,37 +50,34 @@ GIVEN = -1  # in place of a policy: the actions given
 
 
 @njit
+def place_of_value(s):
+    """Index in VALUES of what a settled hand was worth."""
+    return 3 if s.value == 4 else s.value
+
+
+@njit
 def _settle(s, i, finals, rewards, options, counters):
     """The hand is over: keep it, add its payments in units, start the next."""
     for p in range(s.num_players):
         rewards[i, p] += s.payments[p] / s.unit
     finals[i] = s
     counters[HANDS] += 1
-    counters[BY_VALUE + (3 if s.value == 4 else s.value)] += 1
+    counters[BY_VALUE + place_of_value(s)] += 1
     engine.begin_next_hand(s, options & CARRY != 0)
-
-
-@njit
-def _forced_action(s):
-    """The one legal action, or -1 when there are several."""
-    low, high = s.legal[0], s.legal[1]
-    if low != NONE:
-        return engine.only_action(low, np.int64(0)) if high == NONE else np.int64(-1)
-    return engine.only_action(high, engine.LEGAL_BASE)
 
 
 @njit
 def _play_forced(s, i, finals, rewards, options, counters):
     """Play decisions with one legal action until there is a choice. Tells whether a hand was settled."""
     settled = False
-    action = _forced_action(s)
+    action = engine.forced_action(s)
     while action >= 0:
         engine.step(s, action)
         counters[FORCED] += 1
         if s.player == NOTHING:
             _settle(s, i, finals, rewards, options, counters)
             settled = True
-        action = _forced_action(s)
+        action = engine.forced_action(s)
     return settled
 
 
@@ -150,7 +146,7 @@ def _seed_games(states, seed, games):
 
 
 @njit
-def _first_illegal(states, actions, first, last):
+def first_illegal(states, actions, first, last):
     """The first game whose action is illegal, -1 when none is."""
     for i in range(first, last):
         if not engine.is_legal(states[i], actions[i]):
@@ -307,9 +303,8 @@ class VectorEnv:
                 f"actions must be {self.num_envs} whole numbers, not an array of shape {given.shape} and type {given.dtype}"
             )
         np.copyto(self._actions, given, casting="unsafe")
-        illegal = max(self._look_through(_first_illegal, self._actions))
+        illegal = min((i for i in self._look_through(first_illegal, self._actions) if i >= 0), default=-1)
         if illegal >= 0:
-            illegal = min(i for i in self._look_through(_first_illegal, self._actions) if i >= 0)
             legal = ", ".join(f"{a} ({action_name(a)})" for a in np.flatnonzero(self.action_mask[illegal]).tolist())
             raise IllegalActionError(
                 f"action {given[illegal]} is illegal in game {illegal} for seat {self.current_player[illegal]};"

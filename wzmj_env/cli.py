@@ -340,6 +340,14 @@ def _seat(text: str, name: str) -> int:
     return int(text)
 
 
+def _add_clock(command: argparse.ArgumentParser, who: str) -> None:
+    """The times of R10."""
+    command.add_argument("--turn", type=float, default=20.0, help="seconds of a turn (default 20)")
+    command.add_argument("--short-turn", type=float, default=10.0, help="of a turn after one that ran out (default 10)")
+    command.add_argument("--claim", type=float, default=10.0, help="of a claim or stake (default 10)")
+    command.add_argument("--away", type=float, default=90.0, help=f"for {who} to be back (default 90)")
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     top = argparse.ArgumentParser("wzmj", description="Wenzhou Mahjong: play, measure, look up the rules.")
@@ -361,10 +369,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--name", action="append", default=[], help="a host name under which browsers may reach it; repeatable")
     command.add_argument("--agent", action="append", default=[], help="one more agent that may be seated, as a spec; repeatable")
     command.add_argument("--rules", metavar="FILE", help="a rules file; players and unit are chosen at each table")
-    command.add_argument("--turn", type=float, default=20.0, help="seconds of a turn (default 20)")
-    command.add_argument("--short-turn", type=float, default=10.0, help="of a turn after one that ran out (default 10)")
-    command.add_argument("--claim", type=float, default=10.0, help="of a claim or stake (default 10)")
-    command.add_argument("--away", type=float, default=90.0, help="for a lost connection to be back (default 90)")
+    _add_clock(command, "a lost connection")
     command.add_argument("--pause", type=float, default=20.0, help="between hands, if not all press continue (default 20)")
     command.add_argument("--pace", type=float, default=0.6, help="seconds that agents take at least for a turn (default 0.6)")
     command.set_defaults(run=table)
@@ -379,10 +384,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--resume", action="store_true", help="go on with the tournament in DIR")
     command.add_argument("--workers", type=int, default=1, help="processes beside each other; they change no result")
     command.add_argument("--no-records", action="store_true", help="keep no record of each hand: several times faster")
-    command.add_argument("--turn", type=float, default=20.0, help="seconds of a turn (default 20)")
-    command.add_argument("--short-turn", type=float, default=10.0, help="of a turn after one that ran out (default 10)")
-    command.add_argument("--claim", type=float, default=10.0, help="of a claim or stake (default 10)")
-    command.add_argument("--away", type=float, default=90.0, help="for a process that has died to be back (default 90)")
+    _add_clock(command, "a process that has died")
     command.add_argument("--startup", type=float, default=20.0, help="for a process to be ready (default 20)")
     command.add_argument("--restarts", type=int, default=3, help="of a process in one hand (default 3)")
     command.add_argument("--no-clock", action="store_true", help="no limit on turns, claims and stakes but --patience")

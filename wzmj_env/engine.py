@@ -172,6 +172,15 @@ def only_action(bits, base):
 
 
 @njit
+def forced_action(s):
+    """The one legal action, or -1 when there are several."""
+    low, high = s.legal[0], s.legal[1]
+    if low != NONE:
+        return only_action(low, np.int64(0)) if high == NONE else np.int64(-1)
+    return only_action(high, LEGAL_BASE)
+
+
+@njit
 def lone_winds(s, p):
     """R5.1: winds of which the seat conceals exactly one, the caishen kind aside."""
     return s.held[p, 0] & ~s.held[p, 1] & s.winds

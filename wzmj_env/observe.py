@@ -19,6 +19,17 @@ from .tiles import COPIES, NUM_KINDS, WHITE
 
 OBSERVATION_VERSION = 1
 
+# Planes that stand last in either form.
+SHARED_PLANES = (
+    ("QUESTION", 1, "1 + the seat whose tile of k is claimed or robbed now"),
+    ("DRAWN", 1, "1 at the tile the observer has just drawn"),
+    ("SHOWN_WINDS", 1, "1 for winds discarded so far by anyone (R5.1)"),
+    ("LONE_WINDS", 1, "1 for the observer's lone winds (R5.1)"),
+    ("BARRED", 1, "1 for kinds the observer may not peng until his next draw (R5.5)"),
+    ("TABLE", 1, "not by kind: facts of the table, a column each, see below"),
+    ("SEAT", MAX_SEATS, "a plane a seat, not by kind: facts of the seat, a column each, see below"),
+)
+
 # Each plane, counted aloud: name, how many, what its value at kind k is.
 PLANES = (
     ("HAND", COPIES, "plane c: 1 when the own concealed hand holds more than c tiles of k, caishen included"),
@@ -33,13 +44,7 @@ PLANES = (
     ("DISCARD_ORDER", COPIES, "plane i: place among all discards, from 1, of the i-th discarded tile of k; 0 none"),
     ("DISCARD_SEAT", COPIES, "plane i: 1 + the seat that discarded that tile"),
     ("DISCARD_FATE", COPIES, "plane i: that tile was taken for 1 chi low, 2 mid, 3 high, 4 peng, 5 gang, 6 hu; 0 it lies"),
-    ("QUESTION", 1, "1 + the seat whose tile of k is claimed or robbed now"),
-    ("DRAWN", 1, "1 at the tile the observer has just drawn"),
-    ("SHOWN_WINDS", 1, "1 for winds discarded so far by anyone (R5.1)"),
-    ("LONE_WINDS", 1, "1 for the observer's lone winds (R5.1)"),
-    ("BARRED", 1, "1 for kinds the observer may not peng until his next draw (R5.5)"),
-    ("TABLE", 1, "not by kind: facts of the table, a column each, see below"),
-    ("SEAT", MAX_SEATS, "a plane a seat, not by kind: facts of the seat, a column each, see below"),
+    *SHARED_PLANES,
 )  # fmt: skip
 
 TABLE_COLUMNS = (
@@ -80,13 +85,7 @@ COUNT_PLANES = (
     ("MELDED", MAX_SEATS, "a plane a seat: tiles of k in its melds; what stands for the face in a chi is a white"),
     ("LYING", MAX_SEATS, "a plane a seat: tiles of k it has discarded that nobody took"),
     ("UNSEEN", 1, "tiles of k that the observer cannot see"),
-    ("QUESTION", 1, "1 + the seat whose tile of k is claimed or robbed now"),
-    ("DRAWN", 1, "1 at the tile the observer has just drawn"),
-    ("SHOWN_WINDS", 1, "1 for winds discarded so far by anyone (R5.1)"),
-    ("LONE_WINDS", 1, "1 for the observer's lone winds (R5.1)"),
-    ("BARRED", 1, "1 for kinds the observer may not peng until his next draw (R5.5)"),
-    ("TABLE", 1, "not by kind: facts of the table, a column each, see below"),
-    ("SEAT", MAX_SEATS, "a plane a seat, not by kind: facts of the seat, a column each, see below"),
+    *SHARED_PLANES,
 )
 
 

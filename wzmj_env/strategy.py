@@ -18,7 +18,7 @@ import numpy as np
 
 from ._jit import njit, popcount, trailing_zeros
 from .actions import CHI_HIGH, CHI_LOW, GANG, GANG_CLAIM, HU, NUM_ACTIONS, PASS, PENG, RAISE
-from .engine import LEGAL_BASE, claimed_value, hand_value, has_chi, legal_discards, lone_winds
+from .engine import LEGAL_BASE, claimed_value, forced_action, hand_value, has_chi, legal_discards, lone_winds
 from .hand import (
     ALL_KINDS,
     HAND_TILES,
@@ -544,11 +544,11 @@ def rule_scores(s, version, scores):
 @njit
 def rule_action(s, version):
     """The legal action with the highest score, the highest id among equals."""
-    low, high = s.legal[0], s.legal[1]
     if s.phase == STAKES_ASKED:
         return _stake(s)
-    if high == NONE and low & (low - ONE) == NONE:
-        return trailing_zeros(low)  # forced
+    forced = forced_action(s)
+    if forced >= 0:
+        return forced
     scores = np.empty(NUM_ACTIONS)
     rule_scores(s, version, scores)
     best = np.int64(0)
