@@ -238,7 +238,7 @@ def test_wrong_plans_are_refused(fields, words):
 
 
 def test_what_programs_used_and_did_wrong_is_told(tmp_path, marked):  # noqa: F811
-    agents = f"cmd:{RANDOM_BOT}", f"cmd:{sys.executable} tests/hostile.py exit"
+    agents = f"cmd:{RANDOM_BOT} {'long' * 50}", f"cmd:{sys.executable} tests/hostile.py exit"
     times = Times(turn=5, short_turn=5, claim=5, away=5)
     _, results = tournament(tmp_path / "a", plan(*agents, deals=2, times=times, restarts=0, records=True))
     good, bad = (next(a for a in results["agents"] if a["agent"] == spec) for spec in agents)

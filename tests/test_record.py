@@ -326,9 +326,9 @@ def of_type(lines, what):
         ("record", "rules", {"bonus": 1}, "unknown rule field"),
         ("record", "rules", None, "expected a mapping"),
         ("record", "players", ["a"], "one for each seat"),
-        ("record", "players", ["a", "b", "c", ""], "1 to 80 characters"),
-        ("record", "players", ["a", "b", "c", "\ud800"], "1 to 80 characters"),
-        ("record", "players", ["a", "b", "c", 4], "1 to 80 characters"),
+        ("record", "players", ["a", "b", "c", ""], "1 to 1000 characters"),
+        ("record", "players", ["a", "b", "c", "\ud800"], "1 to 1000 characters"),
+        ("record", "players", ["a", "b", "c", 4], "1 to 1000 characters"),
         ("record", "seed", -1, "seed must be"),
         ("record", "seed", 10**400, "seed must be"),
         ("record", "about", [1], "about must be a mapping"),
@@ -577,7 +577,7 @@ def test_wrong_use_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"players": "abcd"}, {"players": ["a"] * 3}, {"players": ["a", "b", "c", "x" * 81]}, {"rules": None}, {"seed": 1.5},
+    [{"players": "abcd"}, {"players": ["a"] * 3}, {"players": ["a", "b", "c", "x" * 1001]}, {"rules": None}, {"seed": 1.5},
      {"about": {"x": float("nan")}}, {"about": {3: 1}}, {"about": {"x": "y" * 20_000}}, {"fsync": 1}],
 )  # fmt: skip
 def test_wrong_arguments_leave_no_file(tmp_path, arguments):

@@ -10,6 +10,7 @@ import pytest
 
 from wzmj_env import Rules, VectorEnv
 from wzmj_env._jit import njit
+from wzmj_env.checks import MAX_NAME
 from wzmj_env.imagine import read_view
 from wzmj_env.observe import OBSERVATION_SIZE, PLANE, SEAT_COLUMN, write_observation
 from wzmj_env.players import POLICIES, choose
@@ -51,7 +52,7 @@ def test_a_factory_gets_its_arguments():
     ("spec", "what"),
     [
         ("ruel", "no such agent"),
-        ("", "no such agent"),
+        ("", "spec of an agent must be a text of 1 to 1000 characters"),
         ("cmd:", "wants a program"),
         ("cmd:no-such-program --fast", "no program 'no-such-program'"),
         ("cmd:python 'open", "cannot be read"),
@@ -63,13 +64,20 @@ def test_a_factory_gets_its_arguments():
         ("test_specs:Bot?last", "key=value"),
         ("test_specs:Bot?last=1&last=2", "twice"),
         ("ppo:no/such/run", "no/such/run"),
-        (7, "a spec is a text"),
+        (7, "spec of an agent must be a text"),
+        ("cmd:\udce4", "1 to 1000 characters"),
     ],
 )
 def test_a_wrong_spec_is_named_in_one_clear_error(spec, what):
     with pytest.raises(ValueError, match=what) as raised:
         make_agent(spec)
     assert repr(spec) in str(raised.value)
+
+
+def test_a_spec_longer_than_a_name_in_a_record_is_refused_at_once():
+    assert make_agent("cmd:python " + "x" * (MAX_NAME - 11)).name.endswith("xx")
+    with pytest.raises(ValueError, match="1 to 1000 characters"):
+        make_agent("cmd:python " + "x" * (MAX_NAME - 10))
 
 
 def test_what_is_allowed_is_said():

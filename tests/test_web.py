@@ -304,7 +304,7 @@ def test_a_program_plays_at_a_table(tmp_path):
     import sys
     from pathlib import Path
 
-    bot = f"cmd:{sys.executable} {Path(__file__).parent.parent / 'examples' / 'bots' / 'random_bot.py'}"
+    bot = f"cmd:{sys.executable} {Path(__file__).parent.parent / 'examples' / 'bots' / 'random_bot.py'} {'long' * 50}"
     with serving(tmp_path / "data", agents=(bot,), pause=1, pace=0.05) as server:
         table, token = made(server, [None, bot], hands=2)
         player = Player(server, table, token)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+MAX_NAME = 1000  # characters: room for the spec of a program with its path, since records call an agent by its spec
+
 
 def check_int(value: Any, name: str, low: int, high: int) -> int:
     """A whole number from `low` to `high`; a bool or a float is none."""
@@ -19,3 +21,19 @@ def check_flag(value: Any, name: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, not {value!r}")
     return bool(value)
+
+
+def check_name(value: Any, name: str) -> str:
+    """A text of 1 to MAX_NAME characters, all of which UTF-8 can write."""
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME or any("\ud800" <= c <= "\udfff" for c in value):
+        raise ValueError(f"{name} must be a text of 1 to {MAX_NAME} characters, not {short(value)}")
+    return value
+
+
+def short(value: Any) -> str:
+    """What a message says of a value from outside: its beginning, in ASCII."""
+    try:
+        text = ascii(value)
+    except ValueError:  # Python refuses to write out an int of very many digits
+        return "a number too long to show"
+    return text if len(text) <= 60 else text[:60] + "..."

@@ -41,7 +41,7 @@ from ._jit import njit
 from ._version import __version__
 from .actions import ACTION_VERSION
 from .batch import CARRY, SKIP_FORCED, VectorEnv
-from .checks import check_flag, check_int
+from .checks import MAX_NAME, check_flag, check_int, check_name, short
 from .digest import digest
 from .game import MAX_SEED, Game, Match, Result
 from .observe import OBSERVATION_VERSION
@@ -58,8 +58,7 @@ VERSIONS = {
     "actions": ACTION_VERSION,
 }
 
-MAX_LINE = 1 << 16  # bytes
-MAX_NAME = 80  # characters of a player's name
+MAX_LINE = 1 << 17  # bytes
 MAX_ABOUT = 1 << 14  # bytes of what a writer adds to the header
 MAX_NOTE = 1 << 12  # bytes of a note
 MAX_NOTES = 2000  # of a hand
@@ -212,19 +211,16 @@ def _check_of(previous: bytes, said: bytes) -> bytes:
 
 
 def check_names(players: Any, num_players: int) -> list[str]:
-    """A name for every seat: texts of 1 to 80 characters."""
+    """A name for every seat: texts of 1 to MAX_NAME characters."""
     if isinstance(players, str) or not isinstance(players, Sequence) or len(players) != num_players:
         raise ValueError(f"players must be {num_players} names, one for each seat")
-    for name in players:
-        if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME or any("\ud800" <= c <= "\udfff" for c in name):
-            raise ValueError(f"a player's name must be a text of 1 to {MAX_NAME} characters, not {_short(name)}")
-    return list(players)
+    return [check_name(name, "a player's name") for name in players]
 
 
 def _check_fields(value: Any, name: str, limit: int) -> dict[str, Any]:
     """A JSON object of at most `limit` bytes, as plain values."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValueError(f"{name} must be a mapping of texts to JSON values, not {_short(value)}")
+        raise ValueError(f"{name} must be a mapping of texts to JSON values, not {short(value)}")
     text = _json(dict(value))
     if len(text) > limit:
         raise ValueError(f"{name} must be at most {limit} bytes of JSON, not {len(text)}")
@@ -233,20 +229,12 @@ def _check_fields(value: Any, name: str, limit: int) -> dict[str, Any]:
 
 def _check_by(by: Any) -> str | None:
     if by is not None and (not isinstance(by, str) or not _BY.fullmatch(by)):
-        raise ValueError(f"by must be a word of small letters, or None, not {_short(by)}")
+        raise ValueError(f"by must be a word of small letters, or None, not {short(by)}")
     return by
 
 
 def _check_seed(seed: Any) -> int | None:
     return None if seed is None else check_int(seed, "seed", 0, MAX_SEED)
-
-
-def _short(value: Any) -> str:
-    try:
-        text = ascii(value)
-    except ValueError:  # Python refuses to write out an int of very many digits
-        return "a number too long to show"
-    return text if len(text) <= 60 else text[:60] + "..."
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -535,17 +523,17 @@ class Record:
             raise self._wrong("the first line is no header of a record")
         for name, version in VERSIONS.items():
             if fields.get(name) != version or isinstance(fields.get(name), bool):
-                raise self._wrong(f"{name} is {_short(fields.get(name))}; this program reads {version!r}")
+                raise self._wrong(f"{name} is {short(fields.get(name))}; this program reads {version!r}")
         try:
             self.rules = Rules.from_mapping(fields["rules"])
             if fields["rules_hash"] != self.rules.hash:
-                raise ValueError(f"the rules have the hash {self.rules.hash}, not {_short(fields['rules_hash'])}")
+                raise ValueError(f"the rules have the hash {self.rules.hash}, not {short(fields['rules_hash'])}")
             self.players = check_names(fields["players"], self.rules.num_players)
             self.seed = _check_seed(fields["seed"])
             self.about = _check_fields(fields["about"], "about", MAX_ABOUT)
             self.program = fields["wzmj"]  # the version that wrote it
             if not isinstance(self.program, str) or len(self.program) > MAX_NAME:
-                raise ValueError(f"wzmj must be a version, not {_short(self.program)}")
+                raise ValueError(f"wzmj must be a version, not {short(self.program)}")
             self._compare(said, _json(_header_fields(self.rules, self.players, self.seed, self.about, self.program)))
         except KeyError as error:
             raise self._wrong(f"the header has no {error}") from None
@@ -605,7 +593,7 @@ class Record:
         try:
             fields = json.loads(said)
         except (ValueError, RecursionError) as error:
-            raise self._wrong(f"no JSON that can be read: {_short(str(error))}") from None
+            raise self._wrong(f"no JSON that can be read: {short(str(error))}") from None
         if not isinstance(fields, dict):
             raise self._wrong("no JSON object")
         return fields
@@ -664,7 +652,7 @@ class Record:
                     self._compare(said, _json({"type": "close", "hands": self.hands}))
                     self.closed = True
                 else:
-                    raise self._wrong(f"a line of type {_short(kind)} cannot stand here")
+                    raise self._wrong(f"a line of type {short(kind)} cannot stand here")
             except RecordError:
                 raise
             except ValueError as error:

@@ -20,6 +20,7 @@ import numpy as np
 
 from ._jit import njit
 from .bots import Human, ProcessAgent, SingleAgent
+from .checks import check_name
 from .game import tiles_remaining
 from .imagine import read_view
 from .observe import OBSERVATION_SIZE
@@ -77,8 +78,7 @@ class BuiltIn:
 
 def make_agent(spec: str) -> Agent:
     """The agent that a spec names. ValueError names the spec, what is wrong with it and what is allowed."""
-    if not isinstance(spec, str):
-        raise ValueError(f"agent {spec!r}: a spec is a text; {ALLOWED}")
+    check_name(spec, "the spec of an agent")
     if spec in POLICIES:
         return BuiltIn(spec)
     target, _, query = spec.partition("?")

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from .actions import GANG, NUM_ACTIONS
-from .checks import check_flag, check_int
+from .checks import check_flag, check_int, check_name
 from .clock import Clock, Expired, Left, Question, Times, table_action
 from .events import Event, Follower, Seen
 from .game import MAX_SEED, Game, hand_wall
-from .record import MAX_NAME, Record, Recorder
+from .record import Record, Recorder
 from .rules import Rules
 from .scene import SPECTATOR
 from .scoring import leaving_payments
@@ -63,8 +63,9 @@ class Plan:
         check_int(self.hands, "hands", 1, MAX_HANDS)
         if len(self.agents) != self.rules.num_players:
             raise ValueError(f"agents must be {self.rules.num_players}, one for each seat")
-        if any(spec is not None and (not isinstance(spec, str) or not 1 <= len(spec) <= MAX_NAME) for spec in self.agents):
-            raise ValueError("an agent is a text, or None where a person plays")
+        for spec in self.agents:
+            if spec is not None:
+                check_name(spec, "an agent's spec")
 
     @property
     def entry(self) -> int:
