@@ -16,11 +16,11 @@ from wzmj_env.observe import OBSERVATION_SIZE
 from wzmj_env.rules import Rules
 from wzmj_env.specs import read_view
 from wzmj_env.state import STAKES_ASKED, new_states
-from wzmj_env.strategy import RULE_1, live_planes, rule_scores, tally
+from wzmj_env.strategy import RULE_2, live_planes, rule_scores, tally
 from wzmj_env.tiles import COPIES, NUM_KINDS
 
 # The player whose scores these are: a version that stays what it is, since weights are trained with it.
-ADVISER = "rule:1"
+ADVISER, VERSION = "rule:2", RULE_2
 
 ADVICE = {
     "RATIO": NUM_ACTIONS,  # log of the action's score over the best one's, not below LEAST_RATIO; illegal: LEAST_RATIO
@@ -37,7 +37,7 @@ LEAST_SCORE = math.exp(-8.0)
 @njit
 def write_advice(s, scores, out):
     """Fill `out` for the seat to act; `scores`, `(NUM_ACTIONS,) float64`, is room to work in."""
-    rule_scores(s, RULE_1, scores)
+    rule_scores(s, VERSION, scores)
     best = LEAST_SCORE
     for action in range(NUM_ACTIONS):
         best = max(best, scores[action])

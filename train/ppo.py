@@ -48,6 +48,7 @@ from train.runs import (
     write_durably,
 )
 from train.tables import BY_VALUE, COMPILED, DISCARDS, HANDS, LEARNER, PAID_BESIDE, SEATS_BESIDE, SNAPSHOT, Tables, draw
+from train.vine import Pairs, Vines
 from wzmj_env import Rules
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.duplicate import FORMATS, Comparison, compare
@@ -55,6 +56,7 @@ from wzmj_env.players import POLICIES
 from wzmj_env.specs import CLONE
 
 EVALUATION_SEED = 2**32  # deals that no training seed below it plays
+SHOWN = {"won": "hands/won", "entropy": "losses/entropy", "error": "losses/gain_error"}  # beside the progress bar
 WEIGHTS, BEST = "agent.safetensors", "best.safetensors"
 
 
@@ -70,7 +72,7 @@ class Config:
     hidden: tuple[int, ...] = (256, 256)
     critic: str = "shared"  # or own, or central: it sees all hands
     critic_hidden: tuple[int, ...] = (256, 256)
-    prior: str = ""  # "rule:1": a learnt correction of the rule player
+    prior: str = ""  # "rule:2": a learnt correction of the rule player
     prior_scale: float = 20.0
     corrects: str = "all"  # or claims: discards stay the prior's
     body: str = "dense"  # or kinds
@@ -86,6 +88,11 @@ class Config:
     num_steps: int = 128  # decisions at each table in a rollout
     num_updates: int = 100
     imitate_updates: int = 0  # at first: play as the rule player, learn its choices and what they are worth
+    vine_updates: int = 0  # then: learn what other actions gain on the rule player's choice, see `train.vine`
+    vine_pairs: int = 65536  # playouts of another action in each of those
+    vine_minibatches: int = 256
+    vine_learning_rate: float = 2e-3  # falls linearly to 0 over them
+    vine_temperature: float = 0.15  # units that a difference of 1 in the logits stands for
     max_minutes: float = 0.0  # stop training after so long, 0 for never
     # learning
     learning_rate: float = 3e-4
@@ -116,12 +123,13 @@ class Config:
     def __post_init__(self) -> None:
         positive = ("num_envs", "num_steps", "num_updates", "num_minibatches", "update_epochs", "checkpoint_every",
                     "eval_deals", "workers", "torch_threads", "learning_rate", "reward_scale", "pool_size",
-                    "snapshot_every", "clip_coef", "max_grad_norm", "prior_scale")  # fmt: skip
+                    "snapshot_every", "clip_coef", "max_grad_norm", "prior_scale", "vine_minibatches", "vine_learning_rate",
+                    "vine_temperature")  # fmt: skip
         for name in positive:
             if not (math.isfinite(value := getattr(self, name)) and value > 0):
                 raise ValueError(f"{name} must be above 0, not {value!r}")
         for name in ("max_minutes", "ent_coef", "vf_coef", "target_kl", "eval_every", "final_deals", "seed",
-                     "imitate_updates"):  # fmt: skip
+                     "imitate_updates", "vine_updates"):  # fmt: skip
             if not (math.isfinite(value := getattr(self, name)) and value >= 0):
                 raise ValueError(f"{name} must be 0 or more, not {value!r}")
         for name in ("gamma", "gae_lambda", "average", "beside_rule", "beside_snapshots"):
@@ -140,6 +148,10 @@ class Config:
             raise ValueError(f"seed must be below {EVALUATION_SEED}, not {self.seed}")
         if self.num_envs * self.num_steps < 2 * self.num_minibatches:
             raise ValueError("num_minibatches must leave two decisions or more for each")
+        if self.vine_pairs < 2 * self.vine_minibatches:
+            raise ValueError("vine_minibatches must leave two pairs or more for each")
+        if self.vine_updates and not self.prior:
+            raise ValueError("vine_updates need a prior: what they learn is what other actions gain on its choice")
         _ = self.shape
 
     @property
@@ -207,6 +219,7 @@ class Run:
     network: Network
     optimizer: torch.optim.Optimizer
     rollout: Rollout
+    vines: Vines
     averaged: Network  # what is evaluated and kept
     opponent: Network  # at the seats of snapshots
     pool: list[dict[str, Tensor]] = field(default_factory=list)
@@ -224,6 +237,11 @@ class Run:
     @property
     def imitating(self) -> bool:
         return self.update < self.config.imitate_updates
+
+    @property
+    def growing(self) -> bool:
+        """Whether this update learns from vines."""
+        return 0 <= self.update - self.config.imitate_updates < self.config.vine_updates
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -287,6 +305,7 @@ def make_run(config: Config) -> Run:
         network,
         optimizer,
         Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),
+        Vines(rules, columns, config.seed, config.vine_pairs),
         averaged=copy.deepcopy(network),
         opponent=copy.deepcopy(network),
     )
@@ -484,8 +503,22 @@ def ppo_loss(network: Network, batch: Batch, config: Config, ent_coef: float) ->
 
 
 def left(run: Run, anneal: bool) -> float:
-    """How much of a quantity that falls to 0 over the run is left."""
-    return 1 - run.update / run.config.num_updates if anneal else 1.0
+    """How much of a quantity that falls to 0 over the run, its vines aside, is left."""
+    first = run.config.vine_updates
+    return 1 - max(0, run.update - first) / max(1, run.config.num_updates - first) if anneal else 1.0
+
+
+def step(run: Run, loss: Tensor) -> None:
+    """Move the weights against the gradient of a loss."""
+    run.optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(run.network.parameters(), run.config.max_grad_norm)
+    run.optimizer.step()
+
+
+def set_learning_rate(run: Run, learning_rate: float) -> None:
+    for group in run.optimizer.param_groups:
+        group["lr"] = learning_rate
 
 
 def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
@@ -493,8 +526,7 @@ def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
     config = run.config
     learning_rate = config.learning_rate * left(run, config.anneal_lr)
     ent_coef = config.ent_coef * left(run, config.anneal_ent)
-    for group in run.optimizer.param_groups:
-        group["lr"] = learning_rate
+    set_learning_rate(run, learning_rate)
     sums: dict[str, float] = {}
     minibatches = 0
     for _ in range(config.update_epochs):
@@ -503,10 +535,7 @@ def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
                 loss, logged = imitation_loss(run.network, batch[part], config)
             else:
                 loss, logged = ppo_loss(run.network, batch[part], config, ent_coef)
-            run.optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(run.network.parameters(), config.max_grad_norm)
-            run.optimizer.step()
+            step(run, loss)
             minibatches += 1
             for name, value in logged.items():
                 if value.ndim == 0:
@@ -518,6 +547,37 @@ def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
     return {
         **{name: value / minibatches for name, value in sums.items()},
         "losses/explained_variance": float(1 - advantages.var() / returns.var().clamp_min(1e-12)),
+        "learning_rate": learning_rate,
+    }
+
+
+def vine_loss(network: Network, pairs: Pairs, config: Config) -> tuple[Tensor, Tensor]:
+    """Of the differences of logits as gains, and of the values as payments; the first alone, in units squared."""
+    logits, values = network(pairs.inputs, pairs.masks, pairs.advice)
+    both = logits.gather(1, torch.stack((pairs.chosen, pairs.other), 1))
+    squared = ((both[:, 1] - both[:, 0]) * config.vine_temperature - pairs.gains) ** 2
+    of_values = (values - config.reward_scale * pairs.paid) ** 2
+    return 0.5 * (config.reward_scale**2 * squared + config.vf_coef * of_values).mean(), squared.detach().mean()
+
+
+def learn_vines(run: Run) -> tuple[int, dict[str, float]]:
+    """One pass over fresh pairs; how many, and what to log."""
+    config = run.config
+    number = run.update - config.imitate_updates
+    with run.timed("play"):
+        pairs = run.vines.take(number)
+    learning_rate = config.vine_learning_rate * (1 - number / config.vine_updates)
+    set_learning_rate(run, learning_rate)
+    error = 0.0
+    with run.timed("learn"):
+        for rows in torch.randperm(len(pairs)).tensor_split(config.vine_minibatches):
+            loss, squared = vine_loss(run.network, pairs[rows], config)
+            step(run, loss)
+            error += squared.item() / config.vine_minibatches
+        keep_average(run)
+    return len(pairs), {
+        "losses/gain_error": error,
+        "losses/gain_variance": float(pairs.gains.var()),
         "learning_rate": learning_rate,
     }
 
@@ -538,10 +598,8 @@ def keep_snapshot(run: Run) -> None:
         del run.pool[: -config.pool_size]
 
 
-def one_update(run: Run) -> dict[str, Any]:
-    """Play, estimate, learn. The row of metrics."""
-    start = time.perf_counter()
-    run.spent = {}
+def learn_rollout(run: Run) -> tuple[int, dict[str, float]]:
+    """Play, estimate, learn. From how many decisions, and what to log."""
     played = collect(run)
     with run.timed("advantages"):
         advantages, closed = seat_advantages(run.rollout, run.config.gamma, run.config.gae_lambda)
@@ -551,17 +609,24 @@ def one_update(run: Run) -> dict[str, Any]:
         keep_average(run)
     with run.timed("hold over"):
         run.rollout.hold_over(closed)
+    return len(rows), {**played, **learnt}
+
+
+def one_update(run: Run) -> dict[str, Any]:
+    """From vines or from a rollout. The row of metrics."""
+    start = time.perf_counter()
+    run.spent = {}
+    decisions, logged = learn_vines(run) if run.growing else learn_rollout(run)
     seconds = time.perf_counter() - start
     run.update += 1
-    run.decisions += len(rows)
+    run.decisions += decisions
     keep_snapshot(run)
     return {
         "update": run.update,
         "decisions": run.decisions,
         "hands": run.hands,
-        "decisions_per_second": len(rows) / seconds,
-        **played,
-        **learnt,
+        "decisions_per_second": decisions / seconds,
+        **logged,
         **{f"time/{what}": spent / seconds for what, spent in run.spent.items()},
     }
 
@@ -605,10 +670,11 @@ def train(run: Run, folder: Path, stop_at: int | None = None) -> None:
             if run.update % config.checkpoint_every == 0 or run.update == last or run.seconds >= limit:
                 save_checkpoint(folder / CHECKPOINT, run.checkpoint())
                 write_curve(folder, config.eval_against)
-            bar.set_postfix(won=f"{row['hands/won']:.0%}", entropy=f"{row['losses/entropy']:.2f}",
-                            decisions=f"{run.decisions / 1e6:.2f}M")  # fmt: skip
+            shown = {name: f"{row[key]:.2f}" for name, key in SHOWN.items() if key in row}
+            bar.set_postfix(shown, decisions=f"{run.decisions / 1e6:.2f}M")
             bar.update()
     metrics.close()
+    run.vines.close()
     if run.update < last:
         print(f"max_minutes: stopped after {run.update} of {last} updates", file=sys.stderr)
 

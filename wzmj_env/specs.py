@@ -78,7 +78,8 @@ class BuiltIn:
 
 def make_agent(spec: str) -> Agent:
     """The agent that a spec names. ValueError names the spec, what is wrong with it and what is allowed."""
-    check_name(spec, "the spec of an agent")
+    if spec != "":
+        check_name(spec, "the spec of an agent")
     if spec in POLICIES:
         return BuiltIn(spec)
     target, _, query = spec.partition("?")
