@@ -187,16 +187,15 @@ class Trunk(nn.Module):
 
 
 class Kinds(nn.Module):
-    """Compact inputs `(B, I) uint8` and advice to logits `(B, 76)` in `precision`: a residual net over a row of kinds.
+    """Compact inputs `(B, I) uint8` and advice to logits `(B, 76)` in `precision`: a residual net over the kinds.
 
-    In the row the suits are set apart by a gap, and the honours from each other, so that a layer that looks at neighbours
-    sees those of a run. The three suits share all weights. Facts of the table and the seats reach every kind.
+    A layer sees of each kind of a suit what the last one made of it and of its two neighbours, of each honour only that.
+    The three suits share all weights. Facts of the table and the seats reach every kind.
     """
 
     scale: Tensor
-    places: Tensor
-    row: Tensor
     marks: Tensor
+    bands: Tensor
 
     def __init__(self, columns: np.ndarray, channels: int, layers: int, precision: torch.dtype) -> None:
         super().__init__()
@@ -209,43 +208,38 @@ class Kinds(nn.Module):
         self.of_kind = _layer(channels, 2, 0.01)  # its discard and its gang
         self.of_claims = _layer(3 * channels, NUM_CLAIMS, 0.01)
         self.register_buffer("scale", input_scale(columns), persistent=False)
-        places, width = row_of_kinds()
-        row = torch.zeros(width, 1)
-        row[places] = 1
-        self.register_buffer("places", places, persistent=False)
-        self.register_buffer("row", row, persistent=False)
         self.register_buffer("marks", kind_marks(), persistent=False)
+        bands = torch.stack([torch.diag(torch.ones(RANKS - abs(i)), i) for i in (-1, 0, 1)])
+        self.register_buffer("bands", bands, persistent=False)
 
     def forward(self, inputs: Tensor, advice: Tensor) -> Tensor:
         n, to, cut = len(inputs), self.precision, self.planes * NUM_KINDS
-        scaled = inputs[:, : self.inputs].float() * self.scale
-        by_kind = scaled[:, :cut].view(n, self.planes, NUM_KINDS)
-        discards, gangs, claims, live, best = advice.split((NUM_KINDS, NUM_KINDS, NUM_CLAIMS, NUM_KINDS, 1), 1)
-        advised = torch.stack((discards, gangs, live), 1)
-        marks = self.marks.expand(n, -1, -1)
-        x = torch.cat((by_kind, advised, marks), 1).transpose(1, 2).to(to)
-        facts = torch.cat((scaled[:, cut:], claims, best), 1).to(to)
+        by_kind = (inputs[:, :cut] * self.scale[:cut]).to(to).view(n, self.planes, NUM_KINDS)
+        discards, gangs, claims, live, best = advice.to(to).split((NUM_KINDS, NUM_KINDS, NUM_CLAIMS, NUM_KINDS, 1), 1)
+        marks = self.marks.to(to).expand(n, -1, -1)
+        x = torch.cat((by_kind, torch.stack((discards, gangs, live), 1), marks), 1).transpose(1, 2)
+        facts = torch.cat(((inputs[:, cut : self.inputs] * self.scale[cut:]).to(to), claims, best), 1)
         x = F.relu(linear(self.kinds, x) + linear(self.facts, facts)[:, None])
-        row = x.new_zeros(n, len(self.row), x.shape[-1])
-        row[:, self.places] = x
-        gaps = self.row.to(to)
+        channels = x.shape[-1]
+        suits, honours = x[:, :HONOURS].reshape(n * HONOURS // RANKS, RANKS * channels), x[:, HONOURS:]
         for layer in self.layers:
-            beside = torch.cat((F.pad(row[:, :-1], (0, 0, 1, 0)), row, F.pad(row[:, 1:], (0, 0, 0, 1))), -1)
-            row = row + F.relu(linear(layer, beside)) * gaps
-        x = row[:, self.places]
-        asked = by_kind[:, QUESTION_PLANE, :, None].to(to)
-        pooled = torch.cat((x.mean(1), x.amax(1), (x * asked).sum(1)), -1)
+            of_suit, of_honour, bias = self._spread(layer)
+            suits = suits + F.relu(F.linear(suits, of_suit, bias.repeat(RANKS)))
+            honours = honours + F.relu(F.linear(honours, of_honour, bias))
+        x = torch.cat((suits.view(n, HONOURS, channels), honours), 1)
+        asked = by_kind[:, QUESTION_PLANE, None]
+        pooled = torch.cat((x.mean(1), x.amax(1), torch.bmm(asked, x).squeeze(1)), -1)
         of_kind = linear(self.of_kind, x)
         return torch.cat((of_kind[..., 0], of_kind[..., 1], linear(self.of_claims, pooled)), -1).float()
 
-
-def row_of_kinds() -> tuple[Tensor, int]:
-    """Where each kind stands in the row of `Kinds`, `(34,) int64`, and its length."""
-    at, places = 1, []
-    for k in range(NUM_KINDS):
-        places.append(at)
-        at += 2 if k >= HONOURS or k % RANKS == RANKS - 1 else 1
-    return torch.tensor(places), at
+    def _spread(self, layer: nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+        """A layer's weights on (left neighbour, self, right neighbour) as one matrix for a whole suit, which costs more
+        multiplications and far fewer movements of memory; those for an honour; the bias."""
+        assert isinstance(layer, nn.Linear)
+        weights = layer.weight.view(len(layer.weight), 3, -1)
+        size = RANKS * len(layer.weight)
+        of_suit = torch.einsum("kpq,okc->poqc", self.bands, weights).reshape(size, size)
+        return of_suit.to(self.precision), weights[:, 1].to(self.precision), layer.bias.to(self.precision)
 
 
 def kind_marks() -> Tensor:
