@@ -548,8 +548,9 @@ def test_the_trainer_is_not_asked_where_there_are_but_discards():
     assert asked
 
 
-def test_a_run_with_the_body_of_kinds_learns():
-    shape = {"prior": ADVISER, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central"}
+@pytest.mark.parametrize("prior", [ADVISER, ""])
+def test_a_run_with_the_body_of_kinds_learns(prior):
+    shape = {"prior": prior, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central"}
     config = Config(**{**vars(TINY), **shape})
     for run, _, _ in rollouts(config, 2, learning=True):
         weights = run.network.body.of_kind.weight
@@ -558,7 +559,7 @@ def test_a_run_with_the_body_of_kinds_learns():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "prior": ADVISER}, {"body": "x"}]
+    "changes", [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "inputs": "compact"}, {"body": "x"}]
 )
 def test_shapes_that_make_no_sense_are_refused(changes):
     with pytest.raises(ValueError, match=r"corrects must|body"):
