@@ -559,7 +559,8 @@ def test_a_run_with_the_body_of_kinds_learns(prior):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "inputs": "compact"}, {"body": "x"}]
+    "changes",
+    [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "inputs": "compact"}, {"body": "x"}],
 )
 def test_shapes_that_make_no_sense_are_refused(changes):
     with pytest.raises(ValueError, match=r"corrects must|body"):
