@@ -12,7 +12,7 @@ import torch
 
 from agents.advice import ADVICE_SIZE, ADVISER, advise
 from agents.network import MASKED, Network, Shape, input_columns
-from agents.ppo import CHECKPOINT, PPOAgent, load, read_checkpoint
+from agents.ppo import CHECKPOINT, SHIPPED, PPOAgent, load, read_checkpoint
 from train.ppo import (
     WEIGHTS,
     Config,
@@ -22,6 +22,7 @@ from train.ppo import (
     log_prob_and_entropy,
     main,
     make_run,
+    measure,
     one_update,
     ppo_loss,
     seat_advantages,
@@ -445,6 +446,14 @@ def test_an_agent_refuses_a_table_of_another_size():
     env = VectorEnv(3)
     with pytest.raises(ValueError, match="trained for 2 players; here are 4"):
         agent.act(env.observation, env.action_mask)
+
+
+@pytest.mark.parametrize(("name", "players"), [("4p", 4), ("2p", 2)])
+def test_shipped_weights_play_better_than_greedily_and_are_small(name, players):
+    agent = make_agent(f"ppo:{name}")
+    assert SHIPPED[name].stat().st_size <= 3_000_000
+    found = measure(agent, "greedy", 100, Rules(num_players=players, stakes=False))
+    assert found.verdict == "above"
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------
