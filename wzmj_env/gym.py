@@ -100,7 +100,7 @@ class WenzhouMahjong(gymnasium.Env):
     wall, dealer, ladder, bought, topped.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES)}  # noqa: RUF012
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
 
     def __init__(
         self,
