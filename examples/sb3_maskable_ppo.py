@@ -31,7 +31,10 @@ def main(arguments=None):
     else:
         env = SB3VecEnv(gymnasium.make_vec("wzmj_env/WenzhouMahjong-v0", num_envs=options.tables, **settings))
         rows = options.rows
-    model = MaskablePPO("MlpPolicy", env, n_steps=rows, batch_size=512, n_epochs=4, learning_rate=5e-4, gamma=1.0, seed=1)
+    model = MaskablePPO(
+        "MlpPolicy", env, n_steps=rows, batch_size=512, n_epochs=4, learning_rate=5e-4, gamma=1.0, seed=1,
+        policy_kwargs={"net_arch": [256, 256]},
+    )  # fmt: skip
     model.learn(options.steps)
 
     def act(observations, masks):

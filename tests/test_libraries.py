@@ -137,6 +137,6 @@ def test_an_example_trains_and_is_measured(name, arguments, example, capsys):
 
 def test_the_share_of_the_environment_is_measured(monkeypatch):
     monkeypatch.syspath_prepend("benchmarks")
-    found = importlib.import_module("environment_share").measure(4, 32, 1)
+    found = importlib.import_module("environment_share").measure(4, 32, 1, 32)
     assert 0 < found["share"] < 1
     assert gymnasium.spec("wzmj_env/WenzhouMahjong-v0")
