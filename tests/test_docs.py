@@ -17,7 +17,7 @@ def test_page_is_up_to_date(name):
 
 PROGRAMS = [
     program
-    for name in ("README.md", "docs/records.md")
+    for name in ("README.md", "docs/records.md", "docs/libraries.md")
     for program in re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
 ]
 

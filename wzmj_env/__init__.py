@@ -12,6 +12,7 @@ from .batch import VectorEnv
 from .game import Game, IllegalActionError, Match, Result
 from .observe import OBSERVATION_VERSION
 from .patterns import Pattern
+from .registration import register
 from .rules import Rules
 
 if TYPE_CHECKING:
@@ -41,3 +42,7 @@ def __getattr__(name: str) -> Any:
     if name == "wenzhou_mahjong_v0":
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+register()
+del register

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from . import engine
 from ._jit import njit
 from .actions import NUM_ACTIONS
 from .actions import name as action_name
-from .checks import check_int
+from .checks import check_int, own_options
 from .game import (
+    HAND_OPTIONS,
     Game,
     IllegalActionError,
     Result,
@@ -31,12 +31,11 @@ from .observe import OBSERVATION_SHAPE, OBSERVATION_SIZE, STATE_SHAPE, STATE_SIZ
 from .render import table_text
 from .rules import Rules
 from .scene import scene_of
+from .scoring import largest_loss
 from .state import NOTHING, plain
 from .svg import pixels, table_svg
-from .tables import MAX_WILDS
 
 RENDER_MODES = ("ansi", "rgb_array")
-OPTIONS = ("wall", "dealer", "ladder", "bought", "topped")
 ILLEGAL, SETTLED = -2, 8  # what `_play` returns besides the seat to act: a flag for a settled hand
 
 
@@ -55,29 +54,6 @@ def _play(states, final, action, is_last, mask):
             engine.begin_next_hand(s, True)
     write_legal(s, mask)
     return np.int64(s.player) + (SETTLED + 1 if settled else 0)
-
-
-def largest_loss(rules: Rules) -> float:
-    """The most units that one seat can lose in a hand (R8.5, R9.1, R9.2).
-
-    A loser pays the winner alone: value times base, the base being the ladder's highest, doubled by buy and top, or
-    that between non-dealers. Besides, he pays the caishen points of at most three caishen in other hands, which a
-    double win multiplies.
-    """
-    base = max(rules.dealer_ladder) * (4 if rules.stakes else 1)
-    if rules.num_players > 2:  # in a duel one of the two is the dealer
-        base = max(base, rules.non_dealer_base)
-    caishen = MAX_WILDS * rules.caishen_bonus
-    return float(max(4 * base + caishen * rules.caishen_bonus_double, 2 * base + caishen))
-
-
-def _own_options(options: dict[str, Any] | None) -> dict[str, Any]:
-    """The options that are ours. Others are let pass, as PettingZoo's checks ask; what looks like a slip is not."""
-    options = dict(options or {})
-    for name in options:
-        if name not in OPTIONS and (near := difflib.get_close_matches(str(name).lower(), OPTIONS, n=1)):
-            raise ValueError(f"unknown reset option {name!r} (did you mean {near[0]}?); there are {', '.join(OPTIONS)}")
-    return {name: options[name] for name in OPTIONS if name in options}
 
 
 class raw_env(AECEnv):  # the lower-case name is PettingZoo's
@@ -120,7 +96,7 @@ class raw_env(AECEnv):  # the lower-case name is PettingZoo's
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode. A seed gives its walls and dealers as `Game(seed=seed)` and `Match` do; without one the next
         deals of the last seed follow, or entropy's. `options`: of the first hand, as the arguments of `Game`."""
-        options = _own_options(options)
+        options = own_options(options, HAND_OPTIONS)
         if seed is not None or self._deals is None:
             seed = check_seed(seed)
             self._deals = np.random.default_rng(seed)

@@ -56,7 +56,7 @@ def place_of_value(s):
 
 
 @njit
-def _settle(s, i, finals, rewards, options, counters):
+def settle(s, i, finals, rewards, options, counters):
     """The hand is over: keep it, add its payments in units, start the next."""
     for p in range(s.num_players):
         rewards[i, p] += s.payments[p] / s.unit
@@ -75,14 +75,14 @@ def _play_forced(s, i, finals, rewards, options, counters):
         engine.step(s, action)
         counters[FORCED] += 1
         if s.player == NOTHING:
-            _settle(s, i, finals, rewards, options, counters)
+            settle(s, i, finals, rewards, options, counters)
             settled = True
         action = engine.forced_action(s)
     return settled
 
 
 @njit(inline="always")  # a call with so many arrays costs as much as the masks
-def _show(s, i, options, player, mask, observation, state):
+def show(s, i, options, player, mask, observation, state):
     player[i] = s.player
     write_legal(s, mask[i])
     if options & OBSERVE:
@@ -107,13 +107,13 @@ def _reset_slice(states, finals, rewards, terminated, player, mask, observation,
         if options & SKIP_FORCED:
             _play_forced(s, i, finals, rewards, options, counters)
             rewards[i] = 0
-        _show(s, i, options, player, mask, observation, state)
+        show(s, i, options, player, mask, observation, state)
 
 
 @njit
 def _show_slice(states, finals, rewards, terminated, player, mask, observation, state, options, first, last):
     for i in range(first, last):
-        _show(states[i], i, options, player, mask, observation, state)
+        show(states[i], i, options, player, mask, observation, state)
 
 
 @njit
@@ -131,11 +131,11 @@ def _play_slice(
             engine.step(s, action)
             settled = s.player == NOTHING
             if settled:
-                _settle(s, i, finals, rewards, options, counters)
+                settle(s, i, finals, rewards, options, counters)
             if options & SKIP_FORCED:
                 settled |= _play_forced(s, i, finals, rewards, options, counters)
             terminated[i] = settled
-            _show(s, i, options, player, mask, observation, state)
+            show(s, i, options, player, mask, observation, state)
     counters[DECISIONS] += (last - first) * steps
 
 
@@ -290,19 +290,34 @@ class VectorEnv:
         """Start a hand in every game: hand 0 under a `seed` given, else each game's next one."""
         if seed is not None:
             self._seed_with(check_seed(seed))
-        self._on_slices(_reset_slice)
+        self._begin()
 
     def step(self, actions: np.ndarray) -> None:
         """Play one action in every game, `(N,)` of any integer type.
 
         An illegal one raises `IllegalActionError` naming the first such game, and no game has moved.
         """
+        self._take(actions)
+        self._play(1, GIVEN)
+
+    def _begin(self) -> None:
+        """Start the next hand of every game."""
+        self._on_slices(_reset_slice)
+
+    def _play(self, steps: int, policy: int) -> None:
+        """Play decisions of a policy, or the actions taken, in every game."""
+        self._on_slices(_play_slice, steps, policy, self._actions, counted=True)
+
+    def _take(self, actions: np.ndarray, refuses_illegal: bool = True) -> None:
+        """Check the actions and keep them for `_play`."""
         given = np.asarray(actions)
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             raise IllegalActionError(
                 f"actions must be {self.num_envs} whole numbers, not an array of shape {given.shape} and type {given.dtype}"
             )
         np.copyto(self._actions, given, casting="unsafe")
+        if not refuses_illegal:
+            return
         illegal = min((i for i in self._look_through(first_illegal, self._actions) if i >= 0), default=-1)
         if illegal >= 0:
             legal = ", ".join(f"{a} ({action_name(a)})" for a in np.flatnonzero(self.action_mask[illegal]).tolist())
@@ -310,7 +325,6 @@ class VectorEnv:
                 f"action {given[illegal]} is illegal in game {illegal} for seat {self.current_player[illegal]};"
                 f" legal are {legal}. No game has moved."
             )
-        self._on_slices(_play_slice, 1, GIVEN, self._actions, counted=True)
 
     def sample_actions(self) -> np.ndarray:
         """Random legal actions, `(N,) int64`, each as likely as another, in a buffer that the next call rewrites.
@@ -329,7 +343,7 @@ class VectorEnv:
         if policy not in POLICIES:
             raise ValueError(f"policy must be one of {', '.join(POLICIES)}, not {policy!r}")
         self._counters[:] = 0
-        self._on_slices(_play_slice, steps, POLICIES[policy], self._actions, counted=True)
+        self._play(steps, POLICIES[policy])
         total = self._counters.sum(axis=0)
         return Rollout(
             decisions=int(total[DECISIONS]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,3 +39,13 @@ def short(value: Any) -> str:
     except ValueError:  # Python refuses to write out an int of very many digits
         return "a number too long to show"
     return text if len(text) <= 60 else text[:60] + "..."
+
+
+def own_options(options: dict[str, Any] | None, names: Sequence[str]) -> dict[str, Any]:
+    """The options of a reset that are ours, `names`. Others are let pass, as PettingZoo's checks ask; what looks like a slip
+    is not."""
+    options = dict(options or {})
+    for name in options:
+        if name not in names and (near := difflib.get_close_matches(str(name).lower(), names, n=1)):
+            raise ValueError(f"unknown reset option {name!r} (did you mean {near[0]}?); there are {', '.join(names)}")
+    return {name: options[name] for name in names if name in options}

@@ -40,6 +40,7 @@ from .tiles import COPIES, NUM_KINDS, NUM_TILES, kind_name, parse_kind
 MAX_SEED = 2**64 - 1
 MAGIC = b"wzmj-game\n"
 FORMAT_VERSION = 1
+HAND_OPTIONS = ("wall", "dealer", "ladder", "bought", "topped")  # arguments of `Game` that are options of a reset
 
 
 class IllegalActionError(ValueError):

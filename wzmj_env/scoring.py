@@ -85,6 +85,20 @@ def leaving_payments(rules: Rules, ladder: int, *seats: int) -> tuple[np.ndarray
     return payments, -int(payments.sum())
 
 
+def largest_loss(rules: Rules) -> float:
+    """The most units that one seat can lose in a hand (R8.5, R9.1, R9.2).
+
+    A loser pays the winner alone: value times base, the base being the ladder's highest, doubled by buy and top, or
+    that between non-dealers. Besides, he pays the caishen points of at most three caishen in other hands, which a
+    double win multiplies.
+    """
+    base = max(rules.dealer_ladder) * (4 if rules.stakes else 1)
+    if rules.num_players > 2:  # in a duel one of the two is the dealer
+        base = max(base, rules.non_dealer_base)
+    caishen = MAX_WILDS * rules.caishen_bonus
+    return float(max(4 * base + caishen * rules.caishen_bonus_double, 2 * base + caishen))
+
+
 # --- one hand's value ------------------------------------------------------------------------------------------------
 
 

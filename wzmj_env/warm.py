@@ -1,4 +1,4 @@
-"""Compile ahead of use: every entry that Game, VectorEnv and the AEC environment call."""
+"""Compile ahead of use: every entry that Game, VectorEnv, the AEC and the Gymnasium environments call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import aec, duplicate, explain, hand, host, record, room, scoring, tiles
+from . import aec, duplicate, explain, gym, gym_vector, hand, host, record, room, scoring, tiles
 from ._jit import cache_dir
 from .batch import VectorEnv
 from .game import Game, Match
@@ -51,4 +51,10 @@ def compile_all() -> Path | None:
     env_loop.reset(seed=0)
     env_loop.step(int(env_loop.last()[0]["action_mask"].argmax()))
     env_loop.state()
+    table = gym.WenzhouMahjong()
+    _, info = table.reset(seed=0)
+    table.step(int(info["action_mask"].argmax()))
+    table.reset()
+    batch = gym_vector.WenzhouMahjongVector(2)
+    batch.step(batch.action_masks().argmax(axis=1))
     return cache_dir()
