@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 LONG := long
 
-.PHONY: train table test test-long lint bench programs clean
+.PHONY: train table test test-long test-wheel docs lint bench programs clean
 
 train: $(READY)
 	$(BIN)/python -m train.ppo configs/ppo/quick.yaml
@@ -19,6 +19,12 @@ test: $(READY) programs
 
 test-long: $(READY) programs
 	$(BIN)/python -m pytest -m "$(LONG)"
+
+test-wheel: $(READY)
+	$(BIN)/python tests/wheel.py
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -38,4 +44,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist site runs *.egg-info .pytest_cache .mypy_cache .ruff_cache
