@@ -1,6 +1,10 @@
 """Write the pages that are made from the code: `python docs/generate.py`. A test keeps them up to date."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
+
+import figures
 
 from wzmj_env import ACTION_VERSION, OBSERVATION_VERSION, actions, observe
 
@@ -45,7 +49,21 @@ Rewards are payments in units, paid to every seat when a hand is settled, and su
 """
 
 
-PAGES = {"observation.md": observation_page}
+def rules_page() -> str:
+    """The page as it is, with the blocks between its marks made anew."""
+
+    def made(found: re.Match[str]) -> str:
+        return f"{found[1]}\n{figures.BLOCKS[found[2]]()}\n{found[4]}"
+
+    mark = r"(<!-- made by docs/generate.py: (\w+) -->)\n(.*?)(<!-- end -->)"
+    return re.sub(mark, made, (HERE / "rules.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "observation.md": observation_page,
+    "rules.md": rules_page,
+    **{f"rules/{name}.svg": picture for name, picture in figures.PICTURES.items()},
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -95,7 +95,8 @@ def main() -> int:
     failed = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", name, str(copy_sources(folder))], check=True)
+        sources = copy_sources(folder)
+        subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", name, str(sources)], check=True)
         (wheel,) = folder.glob("wzmj-*.whl")
         print(wheel.name)
         for version in options.python or claimed():
