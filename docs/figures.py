@@ -62,44 +62,43 @@ WAIT = (
         FIVE, {"self_draw": True, "caishen_ma": True}),
     Win("draws-caishen", "R7.16", "1m", "9m", "9m", "Five melds, and another tile draws the caishen: a single wait.", FIVE, DRAWN),
 )  # fmt: skip
-PATTERNS: dict[Pattern, tuple[str, str, tuple[Win, ...]]] = {
-    Pattern.HEAVENLY: ("R7.1", "天胡: the dealer wins with the first 17 tiles, before anybody has done anything but decide on stakes.", (
+PATTERNS: dict[Pattern, tuple[int, str, str, tuple[Win, ...]]] = {  # value, rule, sentence, examples
+    Pattern.HEAVENLY: (4, "R7.1", "天胡: the dealer wins with the first 17 tiles, before anybody has done anything but decide on stakes.", (
         Win("heavenly", "R7.1", "11m 123m 456p 789p 123s 46s 9m", "", "9m", "The dealer's first tiles.",
             how={"self_draw": True, "heavenly": True}),)),
-    Pattern.EARTHLY: ("R7.2", "地胡: another player wins before drawing any tile, on a discard or by robbing, or by the first tile he draws."
+    Pattern.EARTHLY: (4, "R7.2", "地胡: another player wins before drawing any tile, on a discard or by robbing, or by the first tile he draws."
                       " Claims, his own too, do not end it. The dealer cannot. *(reading)* Both also lift three caishen without shape.", (
         Win("earthly", "R7.2", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "On the dealer's first discard.",
             how={"self_draw": False, "earthly": True}),)),
-    Pattern.SINGLE_WAIT: ("R7.3", "单吊: five melds, of any sort, and the one tile left finds its pair; not out of caishen ma (R7.16).", (
+    Pattern.SINGLE_WAIT: (4, "R7.3", "单吊: five melds, of any sort, and the one tile left finds its pair; not out of caishen ma (R7.16).", (
         Win("single-wait", "R7.3", "1m", "1m", "9m", "On a discard.", FIVE),)),
-    Pattern.QUANQIUSHEN: ("R7.4", "全球神: R5.8. Reported alone.", ()),
-    Pattern.HARD_EIGHT_PAIRS: ("R7.5", "硬八对: eight pairs with no caishen; or with one that is the tile over; or with two or more,"
+    Pattern.QUANQIUSHEN: (4, "R7.4", "全球神: R5.8. Reported alone.", ()),
+    Pattern.HARD_EIGHT_PAIRS: (4, "R7.5", "硬八对: eight pairs with no caishen; or with one that is the tile over; or with two or more,"
                                " whatever they do.", (
         Win("hard-eight-pairs", "R7.5", "11m 22m 33p 44p 55s 66s 11z 2z 3z", "2z", "9m", "No caishen."),
         Win("hard-eight-pairs-over", "R7.5", "11m 22m 33p 44p 55s 66s 11z 2z 9m", "2z", "9m", "The caishen is over."),
         Win("hard-eight-pairs-two", "R7.5", "11m 22m 33p 44p 55s 66s 1z 2z 99m", "3z", "9m", "Two caishen pair two tiles."),)),
-    Pattern.THREE_CAISHEN_COMPLETE: ("R7.6", "Three caishen, and the shape R6.1 or R6.2.", (
+    Pattern.THREE_CAISHEN_COMPLETE: (4, "R7.6", "Three caishen, and the shape R6.1 or R6.2.", (
         Win("three-caishen-complete", "R7.6", "11m 123m 456p 789p 12s 999m", "4s", "9m", "The caishen complete the sets."),)),
-    Pattern.ALL_TRIPLETS: ("R7.7", "碰碰胡: a pair and five triplets, pengs and gangs counted, caishen standing in *(reading)*.", (
+    Pattern.ALL_TRIPLETS: (4, "R7.7", "碰碰胡: a pair and five triplets, pengs and gangs counted, caishen standing in *(reading)*.", (
         Win("all-triplets", "R7.7", "111m 22p 333s 9m 4p", "4p", "9m", "The caishen is the third 2p.", TRIPLETS),)),
-    Pattern.SELF_DRAW: ("R7.8", "自摸: by own draw, a replacement too.", (
+    Pattern.SELF_DRAW: (2, "R7.8", "自摸: by own draw, a replacement too.", (
         Win("self-draw", "R7.8", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The caishen stands for 5s.", how=DRAWN),)),
-    Pattern.NO_CAISHEN: ("R7.9", "The standard shape without any caishen in hand; whites may be the face.", (
+    Pattern.NO_CAISHEN: (2, "R7.9", "The standard shape without any caishen in hand; whites may be the face.", (
         Win("no-caishen", "R7.9", "11m 123m 456p 789p 123s 56s", "4s", "7z", "On a discard."),)),
-    Pattern.CAISHEN_HOME: ("R7.10", "财神归位: caishen in hand, and the standard shape holds with each as its own kind and each concealed white as"
+    Pattern.CAISHEN_HOME: (2, "R7.10", "财神归位: caishen in hand, and the standard shape holds with each as its own kind and each concealed white as"
                            " white; whites in declared chi do not matter. With the switch `white_home_face` they may be the face here too.", (
         Win("caishen-home", "R7.10", "11m 123m 456p 789p 123s 56s", "4s", "5p", "5p is the caishen and is a five of dots here."),)),
-    Pattern.ROB_GANG: ("R7.11", "抢杠胡: a robbed gang, with caishen or not.", (
+    Pattern.ROB_GANG: (2, "R7.11", "抢杠胡: a robbed gang, with caishen or not.", (
         Win("rob-gang", "R7.11", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The 3s was to be added to a peng.",
             how={"self_draw": False, "rob": True}),)),
-    Pattern.SOFT_EIGHT_PAIRS: ("R7.12", "软八对: eight pairs with exactly one caishen, which pairs a tile.", (
+    Pattern.SOFT_EIGHT_PAIRS: (2, "R7.12", "软八对: eight pairs with exactly one caishen, which pairs a tile.", (
         Win("soft-eight-pairs", "R7.12", "11m 22m 33p 44p 55s 66s 1z 2z 9m 3z", "1z", "9m", "The caishen pairs one of the winds."),)),
-    Pattern.THREE_CAISHEN: ("R7.13", "Three caishen without R6.1 and R6.2.", (
+    Pattern.THREE_CAISHEN: (2, "R7.13", "Three caishen without R6.1 and R6.2.", (
         Win("three-caishen", "R7.13", "147m 147p 147s 1234z 999m", "6z", "9m", "Nothing fits, and it wins."),)),
-    Pattern.SOFT: ("R7.14", "Every other win: on a discard, with a caishen that stands for another tile.", (
+    Pattern.SOFT: (1, "R7.14", "Every other win: on a discard, with a caishen that stands for another tile.", (
         Win("soft", "R7.14", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The caishen stands for 5s."),)),
 }  # fmt: skip
-TIER = dict.fromkeys(list(Pattern)[: Pattern.SELF_DRAW], 4) | dict.fromkeys(list(Pattern)[Pattern.SELF_DRAW :], 2) | {Pattern.SOFT: 1}
 
 HAND = "345m 678p 2346s 88s 3z2z 66z 9m"
 ROWS = {"characters": "123456789m", "dots": "123456789p", "bamboo": "123456789s", "honours": "1234567z"}
@@ -143,8 +142,8 @@ def patterns() -> str:
     parts = []
     for value, title in ((4, "Double, any of"), (2, "Hard, any of"), (1, "Soft")):
         parts.append(f"### {title}")
-        for pattern, (rule, words, wins) in PATTERNS.items():
-            if TIER[pattern] != value:
+        for pattern, (tier, rule, words, wins) in PATTERNS.items():
+            if tier != value:
                 continue
             parts.append(f"**{rule}** `{pattern.name}` {words}")
             for win in wins:
@@ -202,7 +201,7 @@ BLOCKS = {
     "white": lambda: captions(WHITE), "winds": winds, "ma": lambda: captions(MA), "patterns": patterns, "wait": lambda: captions(WAIT),
     "settlement": settlement, "actions": actions_block, "fields": fields_block,
 }  # fmt: skip
-WINS = (*WHITE, *MA, *WAIT, *(win for _, _, wins in PATTERNS.values() for win in wins))
+WINS = (*WHITE, *MA, *WAIT, *(win for *_, wins in PATTERNS.values() for win in wins))
 PICTURES = {
     **{name: lambda row=row: hand_svg([tiles.parse(row)]) for name, row in ROWS.items()},
     **{win.name: win.svg for win in WINS},
