@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,6 @@ class Win:
     """A hand that wins: concealed tiles in groups, the tile that wins apart ("" where none is), melds as `what tiles`."""
 
     name: str
-    rule: str
     hand: str
     tile: str
     caishen: str
@@ -50,54 +50,89 @@ FIVE = ("chi 123p", "peng 222z", "gang 3333s", "chi 456s", "chi 789s")
 TRIPLETS = ("peng 222z", "gang 3333p")
 
 WHITE = (
-    Win("white-as-face", "R3.4", "11m 123m 46p 5z 789p 123s 46s", "5s", "5p",
+    Win("white-as-face", "11m 123m 46p 5z 789p 123s 46s", "5s", "5p",
         "Caishen 5p: the white is the five between 4p and 6p, and no caishen is used."),
 )  # fmt: skip
 MA = (
-    Win("caishen-ma", "R5.7", "123m 456p 789p 123s 456s 9m", "7z", "9m",
-        "Five sets and a caishen: any tile wins, but only by own draw.", how={"self_draw": True, "caishen_ma": True}),
+    Win("caishen-ma", "123m 456p 789p 123s 456s 9m", "7z", "9m", "Five sets and a caishen: any tile wins, but only by own draw.",
+        how={"self_draw": True, "caishen_ma": True}),
 )  # fmt: skip
 WAIT = (
-    Win("lone-caishen", "R7.16", "9m", "1m", "9m", "Five melds, and the caishen waits: out of caishen ma, no single wait.",
+    Win("lone-caishen", "9m", "1m", "9m", "Five melds, and the caishen waits: out of caishen ma, no single wait.",
         FIVE, {"self_draw": True, "caishen_ma": True}),
-    Win("draws-caishen", "R7.16", "1m", "9m", "9m", "Five melds, and another tile draws the caishen: a single wait.", FIVE, DRAWN),
+    Win("draws-caishen", "1m", "9m", "9m", "Five melds, and another tile draws the caishen: a single wait.", FIVE, DRAWN),
 )  # fmt: skip
-PATTERNS: dict[Pattern, tuple[int, str, str, tuple[Win, ...]]] = {  # value, rule, sentence, examples
-    Pattern.HEAVENLY: (4, "R7.1", "天胡: the dealer wins with the first 17 tiles, before anybody has done anything but decide on stakes.", (
-        Win("heavenly", "R7.1", "11m 123m 456p 789p 123s 46s 9m", "", "9m", "The dealer's first tiles.",
-            how={"self_draw": True, "heavenly": True}),)),
-    Pattern.EARTHLY: (4, "R7.2", "地胡: another player wins before drawing any tile, on a discard or by robbing, or by the first tile he draws."
-                      " Claims, his own too, do not end it. The dealer cannot. *(reading)* Both also lift three caishen without shape.", (
-        Win("earthly", "R7.2", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "On the dealer's first discard.",
-            how={"self_draw": False, "earthly": True}),)),
-    Pattern.SINGLE_WAIT: (4, "R7.3", "单吊: five melds, of any sort, and the one tile left finds its pair; not out of caishen ma (R7.16).", (
-        Win("single-wait", "R7.3", "1m", "1m", "9m", "On a discard.", FIVE),)),
-    Pattern.QUANQIUSHEN: (4, "R7.4", "全球神: R5.8. Reported alone.", ()),
-    Pattern.HARD_EIGHT_PAIRS: (4, "R7.5", "硬八对: eight pairs with no caishen; or with one that is the tile over; or with two or more,"
-                               " whatever they do.", (
-        Win("hard-eight-pairs", "R7.5", "11m 22m 33p 44p 55s 66s 11z 2z 3z", "2z", "9m", "No caishen."),
-        Win("hard-eight-pairs-over", "R7.5", "11m 22m 33p 44p 55s 66s 11z 2z 9m", "2z", "9m", "The caishen is over."),
-        Win("hard-eight-pairs-two", "R7.5", "11m 22m 33p 44p 55s 66s 1z 2z 99m", "3z", "9m", "Two caishen pair two tiles."),)),
-    Pattern.THREE_CAISHEN_COMPLETE: (4, "R7.6", "Three caishen, and the shape R6.1 or R6.2.", (
-        Win("three-caishen-complete", "R7.6", "11m 123m 456p 789p 12s 999m", "4s", "9m", "The caishen complete the sets."),)),
-    Pattern.ALL_TRIPLETS: (4, "R7.7", "碰碰胡: a pair and five triplets, pengs and gangs counted, caishen standing in *(reading)*.", (
-        Win("all-triplets", "R7.7", "111m 22p 333s 9m 4p", "4p", "9m", "The caishen is the third 2p.", TRIPLETS),)),
-    Pattern.SELF_DRAW: (2, "R7.8", "自摸: by own draw, a replacement too.", (
-        Win("self-draw", "R7.8", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The caishen stands for 5s.", how=DRAWN),)),
-    Pattern.NO_CAISHEN: (2, "R7.9", "The standard shape without any caishen in hand; whites may be the face.", (
-        Win("no-caishen", "R7.9", "11m 123m 456p 789p 123s 56s", "4s", "7z", "On a discard."),)),
-    Pattern.CAISHEN_HOME: (2, "R7.10", "财神归位: caishen in hand, and the standard shape holds with each as its own kind and each concealed white as"
-                           " white; whites in declared chi do not matter. With the switch `white_home_face` they may be the face here too.", (
-        Win("caishen-home", "R7.10", "11m 123m 456p 789p 123s 56s", "4s", "5p", "5p is the caishen and is a five of dots here."),)),
-    Pattern.ROB_GANG: (2, "R7.11", "抢杠胡: a robbed gang, with caishen or not.", (
-        Win("rob-gang", "R7.11", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The 3s was to be added to a peng.",
-            how={"self_draw": False, "rob": True}),)),
-    Pattern.SOFT_EIGHT_PAIRS: (2, "R7.12", "软八对: eight pairs with exactly one caishen, which pairs a tile.", (
-        Win("soft-eight-pairs", "R7.12", "11m 22m 33p 44p 55s 66s 1z 2z 9m 3z", "1z", "9m", "The caishen pairs one of the winds."),)),
-    Pattern.THREE_CAISHEN: (2, "R7.13", "Three caishen without R6.1 and R6.2.", (
-        Win("three-caishen", "R7.13", "147m 147p 147s 1234z 999m", "6z", "9m", "Nothing fits, and it wins."),)),
-    Pattern.SOFT: (1, "R7.14", "Every other win: on a discard, with a caishen that stands for another tile.", (
-        Win("soft", "R7.14", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The caishen stands for 5s."),)),
+
+
+class Entry(NamedTuple):
+    """A pattern of R7 on the page."""
+
+    value: int
+    rule: str
+    sentence: str
+    wins: tuple[Win, ...]
+
+
+PATTERNS: dict[Pattern, Entry] = {
+    Pattern.HEAVENLY: Entry(
+        4, "R7.1", "天胡: the dealer wins with the first 17 tiles, before anybody has done anything but decide on stakes.",
+        (Win("heavenly", "11m 123m 456p 789p 123s 46s 9m", "", "9m", "The dealer's first tiles.",
+             how={"self_draw": True, "heavenly": True}),),
+    ),
+    Pattern.EARTHLY: Entry(
+        4, "R7.2", "地胡: another player wins before drawing any tile, on a discard or by robbing, or by the first tile he draws."
+        " Claims, his own too, do not end it. The dealer cannot. *(reading)* Both also lift three caishen without shape.",
+        (Win("earthly", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "On the dealer's first discard.", how={"earthly": True}),),
+    ),
+    Pattern.SINGLE_WAIT: Entry(
+        4, "R7.3", "单吊: five melds, of any sort, and the one tile left finds its pair; not out of caishen ma (R7.16).",
+        (Win("single-wait", "1m", "1m", "9m", "On a discard.", FIVE),),
+    ),
+    Pattern.QUANQIUSHEN: Entry(4, "R7.4", "全球神: R5.8. Reported alone.", ()),
+    Pattern.HARD_EIGHT_PAIRS: Entry(
+        4, "R7.5", "硬八对: eight pairs with no caishen; or with one that is the tile over; or with two or more,"
+        " whatever they do.",
+        (Win("hard-eight-pairs", "11m 22m 33p 44p 55s 66s 11z 2z 3z", "2z", "9m", "No caishen."),
+         Win("hard-eight-pairs-over", "11m 22m 33p 44p 55s 66s 11z 2z 9m", "2z", "9m", "The caishen is over."),
+         Win("hard-eight-pairs-two", "11m 22m 33p 44p 55s 66s 1z 2z 99m", "3z", "9m", "Two caishen pair two tiles.")),
+    ),
+    Pattern.THREE_CAISHEN_COMPLETE: Entry(
+        4, "R7.6", "Three caishen, and the shape R6.1 or R6.2.",
+        (Win("three-caishen-complete", "11m 123m 456p 789p 12s 999m", "4s", "9m", "The caishen complete the sets."),),
+    ),
+    Pattern.ALL_TRIPLETS: Entry(
+        4, "R7.7", "碰碰胡: a pair and five triplets, pengs and gangs counted, caishen standing in *(reading)*.",
+        (Win("all-triplets", "111m 22p 333s 9m 4p", "4p", "9m", "The caishen is the third 2p.", TRIPLETS),),
+    ),
+    Pattern.SELF_DRAW: Entry(
+        2, "R7.8", "自摸: by own draw, a replacement too.",
+        (Win("self-draw", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The caishen stands for 5s.", how=DRAWN),),
+    ),
+    Pattern.NO_CAISHEN: Entry(
+        2, "R7.9", "The standard shape without any caishen in hand; whites may be the face.",
+        (Win("no-caishen", "11m 123m 456p 789p 123s 56s", "4s", "7z", "On a discard."),),
+    ),
+    Pattern.CAISHEN_HOME: Entry(
+        2, "R7.10", "财神归位: caishen in hand, and the standard shape holds with each as its own kind and each concealed white"
+        " as white; whites in declared chi do not matter. With the switch `white_home_face` they may be the face here too.",
+        (Win("caishen-home", "11m 123m 456p 789p 123s 56s", "4s", "5p", "The caishen 5p is a five of dots here."),),
+    ),
+    Pattern.ROB_GANG: Entry(
+        2, "R7.11", "抢杠胡: a robbed gang, with caishen or not.",
+        (Win("rob-gang", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The 3s was to be added to a peng.", how={"rob": True}),),
+    ),
+    Pattern.SOFT_EIGHT_PAIRS: Entry(
+        2, "R7.12", "软八对: eight pairs with exactly one caishen, which pairs a tile.",
+        (Win("soft-eight-pairs", "11m 22m 33p 44p 55s 66s 1z 2z 9m 3z", "1z", "9m", "The caishen pairs a wind."),),
+    ),
+    Pattern.THREE_CAISHEN: Entry(
+        2, "R7.13", "Three caishen without R6.1 and R6.2.",
+        (Win("three-caishen", "147m 147p 147s 1234z 999m", "6z", "9m", "Nothing fits, and it wins."),),
+    ),
+    Pattern.SOFT: Entry(
+        1, "R7.14", "Every other win: on a discard, with a caishen that stands for another tile.",
+        (Win("soft", "11m 123m 456p 789p 12s 46s 9m", "3s", "9m", "The caishen stands for 5s."),),
+    ),
 }  # fmt: skip
 
 HAND = "345m 678p 2346s 88s 3z2z 66z 9m"
@@ -142,10 +177,10 @@ def patterns() -> str:
     parts = []
     for value, title in ((4, "Double, any of"), (2, "Hard, any of"), (1, "Soft")):
         parts.append(f"### {title}")
-        for pattern, (tier, rule, words, wins) in PATTERNS.items():
+        for pattern, (tier, rule, sentence, wins) in PATTERNS.items():
             if tier != value:
                 continue
-            parts.append(f"**{rule}** `{pattern.name}` {words}")
+            parts.append(f"**{rule}** `{pattern.name}` {sentence}")
             for win in wins:
                 found = win.evaluate()
                 if found is None or pattern not in found.patterns or found.value != value:
@@ -170,8 +205,12 @@ def settlement() -> str:
         f" | {payments[seat] + points[seat]:+d} |"
         for seat in range(4)
     )
-    return (f"An example: seat 0 is dealer for the second hand in a row and has bought, seat 2 has topped; seat 0 wins a hard hand with one caishen in it.\n\n"
-            f"| seat | win | caishen points | together |\n|---|---|---|---|\n{rows}")  # fmt: skip
+    return f"""An example: seat 0 is dealer for the second hand in a row and has bought, seat 2 has topped; seat 0 wins a hard
+hand with one caishen in it.
+
+| seat | win | caishen points | together |
+|---|---|---|---|
+{rows}"""
 
 
 def actions_block() -> str:
@@ -192,16 +231,17 @@ def actions_block() -> str:
 
 def fields_block() -> str:
     rows = (
-        f"| `{name}` | {getattr(Rules(), name)} | {Rules.allowed(name)} | {sentence} |" for name, sentence in Rules.sentences().items()
+        f"| `{name}` | {getattr(Rules(), name)} | {Rules.allowed(name)} | {sentence} |"
+        for name, sentence in Rules.sentences().items()
     )
     return "| field | default | allowed | meaning |\n|---|---|---|---|\n" + "\n".join(rows)
 
 
 BLOCKS = {
-    "white": lambda: captions(WHITE), "winds": winds, "ma": lambda: captions(MA), "patterns": patterns, "wait": lambda: captions(WAIT),
-    "settlement": settlement, "actions": actions_block, "fields": fields_block,
+    "white": lambda: captions(WHITE), "winds": winds, "ma": lambda: captions(MA), "patterns": patterns,
+    "wait": lambda: captions(WAIT), "settlement": settlement, "actions": actions_block, "fields": fields_block,
 }  # fmt: skip
-WINS = (*WHITE, *MA, *WAIT, *(win for *_, wins in PATTERNS.values() for win in wins))
+WINS = (*WHITE, *MA, *WAIT, *(win for entry in PATTERNS.values() for win in entry.wins))
 PICTURES = {
     **{name: lambda row=row: hand_svg([tiles.parse(row)]) for name, row in ROWS.items()},
     **{win.name: win.svg for win in WINS},
