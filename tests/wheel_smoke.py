@@ -92,6 +92,8 @@ def check_commands():
         ("arena", "--agents", "rule,random", "--players", "2", "--deals", "5", "--out", "arena"),
         ("ladder", "add", "one", "rule"),
         ("ladder", "add", "two", "random"),
+        ("ladder", "add", "three", "greedy"),
+        ("ladder", "add", "four", "rule:1"),
     ):
         status, out = command(*arguments)
         assert status == 0, (arguments, out)
@@ -125,7 +127,8 @@ def check_extras():
     picture = env.render()
     assert picture.ndim == 3 and picture.std() > 0
     assert ratings.elo([(0, 1, np.array([1.0, -1.0, 1.0]))], 2)[0, 0] > 0
-    assert command("ladder", "run", "--games", "2")[0] == 0
+    status, out = command("ladder", "run", "--games", "2")
+    assert status == 0, out
     assert "<img" in Path("arena/report.html").read_text()
     serve = [sys.executable, "-I", "-m", "wzmj_env.cli", "table", "--port", "0"]
     server = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True)
