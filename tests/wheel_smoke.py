@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import io
 import json
+import os
 import subprocess
 import sys
 import urllib.request
@@ -151,13 +152,14 @@ def check_socket(address):
         f"{address}api/tables", json.dumps(wanted).encode(), {"Content-Type": "application/json", "Origin": address.rstrip("/")}
     )
     seat = json.load(urllib.request.urlopen(request))
-    with connect(address.replace("http", "ws") + "ws", origin=address.rstrip("/"), proxy=None) as socket:
+    with connect(address.replace("http", "ws") + "ws", origin=address.rstrip("/")) as socket:
         socket.send(json.dumps({"type": "hello", "table": seat["table"], "token": seat["token"]}))
         assert json.loads(socket.recv(timeout=60))["type"] == "view"
 
 
 if __name__ == "__main__":
     mode, golden = sys.argv[1:]
+    os.environ["no_proxy"] = "127.0.0.1"
     check_files()
     check_environments()
     check_golden(json.loads(Path(golden).read_text()))
