@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 LONG := long
 
-.PHONY: train table test test-long test-rllib lint bench programs clean
+.PHONY: train table test test-long test-rllib test-wheel docs lint bench programs clean
 
 train: $(READY)
 	$(BIN)/python -m train.ppo configs/ppo/quick.yaml
@@ -24,6 +24,12 @@ test-rllib: # with the Gymnasium that RLlib pins, in an environment of its own
 	$(PYTHON) -m venv .venv-rllib
 	.venv-rllib/bin/python -m pip install --quiet --requirement examples/rllib-requirements.txt --editable .
 	.venv-rllib/bin/python -m pytest --override-ini addopts=--strict-markers tests/test_rllib.py tests/test_gym.py
+
+test-wheel: $(READY)
+	$(BIN)/python tests/wheel.py
+
+docs: $(READY)
+	$(BIN)/mkdocs build --strict
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -43,4 +49,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-rllib build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-rllib build dist site runs *.egg-info .pytest_cache .mypy_cache .ruff_cache

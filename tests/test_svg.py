@@ -119,3 +119,14 @@ def test_wrong_use():
     with pytest.raises(ValueError, match="no kind 34"):
         svg.tile_svg(34)
     assert scene_of(new_states(1, Rules())[0], 0)["winner"] is None
+
+
+def test_a_row_of_tiles_has_the_tiles_it_was_given_and_no_other_symbol():
+    groups = [tiles.parse(group) for group in ("123m", "55z")]
+    drawing = svg.hand_svg(groups, [([3, 4, 5], 0, "chi")], caishen=tiles.WHITE, marked=0)
+    names = symbols_used(drawing)
+    assert [name for name in names if name.startswith("t")] == ["t0", "t1", "t2", "t31", "t31", "t3", "t4", "t5", "t0"]
+    assert names.count("wild") == 2 and names.count("asked") == 1
+    defined = [symbol.get("id") for symbol in ElementTree.fromstring(drawing).iter(f"{SVG}symbol")]
+    assert sorted(defined) == sorted(f"{svg.PREFIX}{name}" for name in set(names))
+    assert svg.pixels(drawing).std() > 0

@@ -1,4 +1,4 @@
-"""The 76 actions (RULES.md §11), as consecutive ranges counted aloud. Ids are stable: they are stored in records,
+"""The 76 actions (R11 of docs/rules.md), as consecutive ranges counted aloud. Ids are stable: they are stored in records,
 checkpoints and bots; a change of them is a new `ACTION_VERSION`.
 
     34  discard kind k

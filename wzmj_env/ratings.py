@@ -23,7 +23,7 @@ def _extra(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if error.name not in (module, module.partition(".")[0]):
             raise
         raise MissingExtra(f"ratings need {module}, which is not installed: pip install 'wzmj[eval]'") from None
 

@@ -1,4 +1,4 @@
-"""The house rules as named switches, each with its sentence (RULES.md §12)."""
+"""The house rules as named switches, each with its sentence (R12 of docs/rules.md)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ symbols out in the same places; a test compares the two.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -122,27 +123,28 @@ def _symbol(name: str, width: float, height: float, content: str) -> str:
 
 
 @cache
+def _all_symbols() -> dict[str, str]:
+    tiles = {f"t{kind}": (TILE_WIDTH, TILE_HEIGHT, _block(FACE) + _face(kind)) for kind in range(NUM_KINDS)}
+    frame = '<rect x="2.5" y="2.5" width="55" height="75" rx="7" fill="none" stroke="{}" stroke-width="5"/>'
+    marks = {
+        "wild": frame.format(GOLD) + f'<circle cx="49" cy="11" r="11" fill="{GOLD}"/>' + _sign("財", 49, 11, 15, "#fff"),
+        "gone": '<rect x="1" y="1" width="58" height="78" rx="8" fill="#3b4450" fill-opacity="0.45"/>',
+        "asked": frame.format(RED),
+        "back": _block("#3f9b6c") + '<path d="M14 14h32v46h-32z" fill="none" stroke="#c8e6d5" stroke-width="2.5"/>',
+    }
+    others = {
+        "deals": (40, 40, f'<circle cx="20" cy="20" r="19" fill="{RED}"/>' + _sign("莊", 20, 20, 27, "#fff")),
+        "moves": (20, 20, f'<path d="M3 2L18 10L3 18Z" fill="{RED}"/>'),
+    }
+    signs = {f"d{c}": (GLYPHS[c][0], EM, _sign(c, GLYPHS[c][0] / 2, EM / 2, EM, INK)) for c in NUMBER_SIGNS}
+    laid_over = {name: (TILE_WIDTH, TILE_HEIGHT, content) for name, content in marks.items()}
+    return {name: _symbol(name, *content) for name, content in (tiles | laid_over | others | signs).items()}
+
+
 def symbols() -> str:
     """All symbols. Their ids are PREFIX and: `t0` .. `t33` the tiles by kind, `back`, the marks laid over a tile (`wild` for a
     caishen, `gone` for a claimed discard, `asked` for the tile in question), `deals`, `moves`, `d0` .. `d9`, `d+`, `d-`."""
-    tiles = [_symbol(f"t{kind}", TILE_WIDTH, TILE_HEIGHT, _block(FACE) + _face(kind)) for kind in range(NUM_KINDS)]
-    frame = '<rect x="2.5" y="2.5" width="55" height="75" rx="7" fill="none" stroke="{}" stroke-width="5"/>'
-    marks = (
-        ("wild", frame.format(GOLD) + f'<circle cx="49" cy="11" r="11" fill="{GOLD}"/>' + _sign("財", 49, 11, 15, "#fff")),
-        ("gone", '<rect x="1" y="1" width="58" height="78" rx="8" fill="#3b4450" fill-opacity="0.45"/>'),
-        ("asked", frame.format(RED)),
-        ("back", _block("#3f9b6c") + '<path d="M14 14h32v46h-32z" fill="none" stroke="#c8e6d5" stroke-width="2.5"/>'),
-    )
-    signs = [_symbol(f"d{c}", GLYPHS[c][0], EM, _sign(c, GLYPHS[c][0] / 2, EM / 2, EM, INK)) for c in NUMBER_SIGNS]
-    return "".join(
-        [
-            *tiles,
-            *(_symbol(name, TILE_WIDTH, TILE_HEIGHT, content) for name, content in marks),
-            _symbol("deals", 40, 40, f'<circle cx="20" cy="20" r="19" fill="{RED}"/>' + _sign("莊", 20, 20, 27, "#fff")),
-            _symbol("moves", 20, 20, f'<path d="M3 2L18 10L3 18Z" fill="{RED}"/>'),
-            *signs,
-        ]
-    )
+    return "".join(_all_symbols().values())
 
 
 def tile_svg(kind: int, width: int = TILE_WIDTH) -> str:
@@ -158,6 +160,7 @@ def tile_svg(kind: int, width: int = TILE_WIDTH) -> str:
 
 WIDTH, HEAD, BAND, PAD = 1000, 72, 150, 8  # the drawing, its first row, the row of a seat, in pixels
 HAND_TILE, MELD_TILE, DISCARD_TILE = 36, 30, 24  # widths
+GAP = 12  # before a meld
 FIRST, DISCARDS_A_ROW = 120, 30  # where tiles begin, discards side by side
 DIGIT = 22
 TABLE, BAND_COLOUR = "#e9efe6", "#dbe5d8"
@@ -233,7 +236,7 @@ def _band(scene: Scene, p: int, y: float) -> Iterator[str]:
         yield _tile(kind, x, bottom - hand_height, HAND_TILE, caishen)
         x += HAND_TILE
     for tiles, turned, how in scene["melds"][p]:
-        x += 12
+        x += GAP
         yield from _meld(tiles, turned, how, x, bottom)
         x += _meld_width(tiles, turned, how)
     yield from _discards(scene, p, bottom + 8)
@@ -273,12 +276,47 @@ def table_svg(scene: Scene) -> str:
     )
 
 
+def hand_svg(
+    groups: Sequence[Sequence[int]], melds: Sequence[tuple[list[int], int | None, str]] = (), caishen: int | None = None,
+    marked: int | None = None,
+) -> str:  # fmt: skip
+    """Some tiles as an SVG of its own: groups of kinds with gaps between them, then melds as in a scene. Tiles of the kind
+    `caishen` are marked as such; with `marked`, one tile more stands at the end in a frame, such as the one that wins."""
+    bottom = PAD + HAND_TILE * TILE_HEIGHT / TILE_WIDTH
+    x: float = PAD
+    parts = []
+
+    def stand(kind: int, mark: str = "") -> None:
+        nonlocal x
+        parts.append(_tile(kind, x, PAD, HAND_TILE, caishen, False, mark))
+        x += HAND_TILE
+
+    for group in groups:
+        for kind in group:
+            stand(kind)
+        x += GAP
+    for tiles, turned, how in melds:
+        parts += _meld(tiles, turned, how, x, bottom)
+        x += _meld_width(tiles, turned, how) + GAP
+    if marked is not None:
+        x += GAP
+        stand(marked, "asked")
+        x += GAP
+    width, height, body = x - GAP + PAD, bottom + PAD, "".join(parts)
+    used = set(re.findall(rf'href="#{PREFIX}([^"]+)"', body))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">'
+        f"<defs>{''.join(symbol for name, symbol in _all_symbols().items() if name in used)}</defs>"
+        f'<rect width="{width:g}" height="{height:g}" rx="8" fill="{TABLE}"/>{body}</svg>'
+    )
+
+
 def pixels(svg: str) -> np.ndarray:
     """A drawing as `(height, width, 3) uint8`, by resvg. ImportError says what to install where it is not there."""
     try:
         import resvg_py
         from PIL import Image
     except ImportError as error:
-        raise ImportError(f"pictures need {error.name}: pip install wzmj[render]") from error
+        raise ImportError(f"pictures need {error.name}: pip install 'wzmj[render]'") from error
     png = resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True)
     return np.asarray(Image.open(io.BytesIO(bytes(png))).convert("RGB"))

@@ -24,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
+import websockets  # noqa: F401  (uvicorn asks for it when it serves: a lack of it is told at once)
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
