@@ -212,17 +212,20 @@ def _import_ray() -> Any:
         raise ValueError("executor ray needs Ray, which is not installed: pip install 'wzmj[ray]'") from None
 
 
-def connect_ray(address: str, workers: int) -> tuple[Any, bool]:
+def connect_ray(address: str, workers: int, *, log_to_driver: bool = False) -> tuple[Any, bool]:
     """The module ray, connected to the cluster of `address`, else of `RAY_ADDRESS`, else one of its own with room for the
-    workers; and whether this call has made the connection, so that who made it ends it."""
+    workers; and whether this call has made the connection, so that who made it ends it. `log_to_driver`: print here what
+    the workers print."""
     ray = _import_ray()
     if ray.is_initialized():
         return ray, False
     address = address or os.environ.get("RAY_ADDRESS", "")
     own = {} if address else {"num_cpus": workers, "include_dashboard": False}
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if own:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # 15 else, and beside any other work they would wait
     try:
-        ray.init(address=address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
+        ray.init(address=address or "local", log_to_driver=log_to_driver, logging_level=logging.ERROR, **own)
     except ConnectionError as error:
         raise ValueError(f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
     return ray, True
