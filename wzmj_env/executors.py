@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -27,6 +28,12 @@ from .workers import process_pool
 
 KINDS = ("serial", "processes", "ray")
 LOSSES = 3  # workers in a row that may be lost, or on one piece, before it is given up
+STARTS = 5  # of Ray on this machine, for which it allows itself 30 seconds: too few on a busy one
+RAY_SETTINGS = {  # of a Ray of this process's own
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",  # 15 else, and beside any other work its workers would wait
+    "RAY_worker_register_timeout_seconds": "600",  # 60 else
+}
 _CLOSED_BEFORE = 100  # priority of what a process does before it ends
 
 
@@ -220,19 +227,31 @@ def connect_ray(address: str, workers: int, *, log_to_driver: bool = False) -> t
     if ray.is_initialized():
         return ray, False
     address = address or os.environ.get("RAY_ADDRESS", "")
-    own = {} if address else {"num_cpus": workers, "include_dashboard": False}
-    if own:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_worker_niceness", "0")  # 15 else, and beside any other work they would wait
-    try:
-        ray.init(address=address or "local", log_to_driver=log_to_driver, logging_level=logging.ERROR, **own)
-    except ConnectionError as error:
-        raise ValueError(f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
+    options = {"log_to_driver": log_to_driver, "logging_level": logging.ERROR}
+    if address:
+        try:
+            ray.init(address=address, **options)
+        except ConnectionError as error:
+            raise ValueError(f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
+        return ray, True
+    for name, value in RAY_SETTINGS.items():
+        os.environ.setdefault(name, value)
+    for left in reversed(range(STARTS)):
+        try:
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, **options)
+            break
+        except Exception as error:  # of no other class
+            if "timed out" not in str(error) or not left:
+                raise
+            ray.shutdown()
     return ray, True
 
 
 class RayWorker:
-    """What runs in an actor."""
+    """What runs in an actor. `path`: where its makers import modules from."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        sys.path += [folder for folder in path if folder not in sys.path]
 
     def make(self, make: Callable[..., Any], *arguments: Any) -> None:
         self.made = make(*arguments)
@@ -261,7 +280,7 @@ class Ray(Executor):
             self._hire()
 
     def _hire(self) -> None:
-        actor = self._actor.remote()
+        actor = self._actor.remote(sys.path)
         self._starting[actor.make.remote(*self._asked)] = actor
 
     def each(self, function: Callable[..., Any], pieces: Sequence[Any], *common: Any) -> Generator[tuple[int, Any], None, None]:
