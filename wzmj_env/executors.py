@@ -345,7 +345,7 @@ class Ray(Executor):
         if not self._ray.is_initialized():
             return
         if closing := [actor.close.remote() for actor in self._idle]:
-            self._ray.wait(closing, num_returns=len(closing))
+            self._ray.wait(closing, num_returns=len(closing), timeout=60)
         for actor in (*self._idle, *self._starting.values(), *(actor for actor, _ in self._busy.values())):
             self._ray.kill(actor)
         if self._connected:
