@@ -77,7 +77,7 @@ class Ranks:
 
     def learner(self, network: nn.Module) -> nn.Module:
         """The network, whose gradients are from now on the mean over learners of each one's."""
-        return network if self.size == 1 else DistributedDataParallel(network, broadcast_buffers=False)
+        return network if self.size == 1 else DistributedDataParallel(network)
 
 
 ALONE = Ranks()
