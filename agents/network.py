@@ -115,8 +115,8 @@ class Shape:
             raise ValueError(f"prior must be {ADVISER!r} or '' for none, not {self.prior!r}")
         if self.corrects != "all" and not self.prior:
             raise ValueError("corrects must be 'all' without a prior: there would be no discards")
-        if self.body == "kinds" and (self.inputs, self.critic == "shared", bool(self.prior)) != ("compact", False, True):
-            raise ValueError("body 'kinds' needs compact inputs, a prior, and a critic of its own")
+        if self.body == "kinds" and (self.inputs, self.critic == "shared") != ("compact", False):
+            raise ValueError("body 'kinds' needs compact inputs and a critic of its own")
         if self.body == "kinds" and len(set(self.hidden)) != 1:
             raise ValueError(f"hidden must be one size for all layers of the body 'kinds', not {self.hidden!r}")
 
@@ -187,7 +187,7 @@ class Trunk(nn.Module):
 
 
 class Kinds(nn.Module):
-    """Compact inputs `(B, I) uint8` and advice to logits `(B, 76)` in `precision`: a residual net over the kinds.
+    """Compact inputs `(B, I) uint8` and advice, if any, to logits `(B, 76)`: a residual net over the kinds.
 
     A layer sees of each kind of a suit what the last one made of it and of its two neighbours, of each honour only that.
     The three suits share all weights. Facts of the table and the seats reach every kind.
@@ -197,11 +197,13 @@ class Kinds(nn.Module):
     marks: Tensor
     bands: Tensor
 
-    def __init__(self, columns: np.ndarray, channels: int, layers: int, precision: torch.dtype) -> None:
+    def __init__(self, columns: np.ndarray, advised: bool, channels: int, layers: int, precision: torch.dtype) -> None:
         super().__init__()
-        self.inputs, self.precision = len(columns), precision
+        self.inputs, self.advised, self.precision = len(columns), advised, precision
         self.planes = sum(_PLANE_SIZES[name] for name in COMPACT_PLANES)
-        by_kind, facts = self.planes + 3 + NUM_MARKS, self.inputs - self.planes * NUM_KINDS + NUM_CLAIMS + 1
+        by_kind, facts = self.planes + NUM_MARKS, self.inputs - self.planes * NUM_KINDS
+        if advised:
+            by_kind, facts = by_kind + 3, facts + NUM_CLAIMS + 1
         self.kinds = _layer(by_kind, channels, math.sqrt(2))
         self.facts = _layer(facts, channels, 1.0)
         self.layers = nn.ModuleList(_layer(3 * channels, channels, 0.5) for _ in range(layers))
@@ -215,10 +217,13 @@ class Kinds(nn.Module):
     def forward(self, inputs: Tensor, advice: Tensor) -> Tensor:
         n, to, cut = len(inputs), self.precision, self.planes * NUM_KINDS
         by_kind = (inputs[:, :cut] * self.scale[:cut]).to(to).view(n, self.planes, NUM_KINDS)
-        discards, gangs, claims, live, best = advice.to(to).split((NUM_KINDS, NUM_KINDS, NUM_CLAIMS, NUM_KINDS, 1), 1)
-        marks = self.marks.to(to).expand(n, -1, -1)
-        x = torch.cat((by_kind, torch.stack((discards, gangs, live), 1), marks), 1).transpose(1, 2)
-        facts = torch.cat(((inputs[:, cut : self.inputs] * self.scale[cut:]).to(to), claims, best), 1)
+        facts = (inputs[:, cut : self.inputs] * self.scale[cut:]).to(to)
+        planes = [by_kind]
+        if self.advised:
+            discards, gangs, claims, live, best = advice.to(to).split((NUM_KINDS, NUM_KINDS, NUM_CLAIMS, NUM_KINDS, 1), 1)
+            planes.append(torch.stack((discards, gangs, live), 1))
+            facts = torch.cat((facts, claims, best), 1)
+        x = torch.cat((*planes, self.marks.to(to).expand(n, -1, -1)), 1).transpose(1, 2)
         x = F.relu(linear(self.kinds, x) + linear(self.facts, facts)[:, None])
         channels = x.shape[-1]
         suits, honours = x[:, :HONOURS].reshape(n * HONOURS // RANKS, RANKS * channels), x[:, HONOURS:]
@@ -264,7 +269,7 @@ class Network(nn.Module):
         self.shape = shape = shape or Shape()
         dtype = PRECISIONS[precision]
         if shape.body == "kinds":
-            self.body = Kinds(shape.policy_columns, shape.hidden[0], len(shape.hidden), dtype)
+            self.body = Kinds(shape.policy_columns, bool(shape.prior), shape.hidden[0], len(shape.hidden), dtype)
         else:
             self.trunk = Trunk(shape.policy_columns, shape.advice, shape.hidden, dtype)
             self.actor = _layer(shape.hidden[-1], NUM_ACTIONS, 0.01)

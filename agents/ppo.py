@@ -35,16 +35,21 @@ class PPOAgent:
         self.columns = network.shape.policy_columns
 
     @torch.no_grad()
-    def act(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    def logits(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """`(B, 76) float32`, illegal actions far below all others."""
         seats = observations[:, PLANE["TABLE"], TABLE_COLUMN["NUM_PLAYERS"]]
         if (seats != self.num_players).any():
             raise ValueError(f"agent {self.name!r} was trained for {self.num_players} players; here are {seats.max()}")
         advice = advise(observations, masks) if self.network.shape.prior else np.zeros((len(masks), 0), np.float32)
         inputs = torch.from_numpy(observations.reshape(len(masks), -1)[:, self.columns])
-        logits = self.network.policy(inputs, torch.from_numpy(masks), torch.from_numpy(advice))
+        return self.network.policy(inputs, torch.from_numpy(masks), torch.from_numpy(advice)).numpy()
+
+    def act(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        logits = self.logits(observations, masks)
         if self.sample:
-            return torch.multinomial(logits.softmax(-1), 1, generator=self.generator).squeeze(-1).numpy()
-        return logits.argmax(-1).numpy()
+            chances = torch.from_numpy(logits).softmax(-1)
+            return torch.multinomial(chances, 1, generator=self.generator).squeeze(-1).numpy()
+        return logits.argmax(-1)
 
     def reset(self, seed: int) -> None:
         self.generator.manual_seed(seed)

@@ -1,13 +1,14 @@
 """The player that looks ahead: it imagines the hidden tiles, plays each action out with the rule player, and compares.
 
 From the observation alone come worlds in which the seat sees what it saw (`wzmj_env.imagine`). In every world each action
-that the rule player scores best is played, then all seats play by rule to the end of the hand; what counts is the seat's
-mean payment over the worlds. All actions meet the same worlds, so that the luck of the tiles falls out of their
-differences. Actions that are clearly behind are dropped on the way.
+that looks best beforehand is played, then all seats play by rule to the end of the hand; what counts is the seat's mean
+payment over the worlds. All actions meet the same worlds, so that the luck of the tiles falls out of their differences.
+Actions that are clearly behind are dropped on the way.
 
-Some dozens of worlds say little about differences so small. What is known before is therefore weighed against them: an
-action that the rule player scores lower is expected to gain less, the less the lower its score, and may turn out better
-the more easily the further the scores are apart. The action with the highest expectation after both is chosen.
+Some dozens of worlds say little about differences so small. What is known before is therefore weighed against them: the
+gains that weights of `train.ppo` learnt from vines or, without such weights, the rule player's scores, of which a lower one
+gains less, and may turn out better the more easily the further they are apart. The action with the highest expectation
+after both is chosen.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import math
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agents.advice import VERSION
 from wzmj_env import engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import HU, NUM_ACTIONS
@@ -28,14 +31,20 @@ from wzmj_env.observe import OBSERVATION_SIZE
 from wzmj_env.players import POLICIES, choose
 from wzmj_env.rules import Rules
 from wzmj_env.state import NOTHING, new_states
-from wzmj_env.strategy import ILLEGAL, RULE_1, rule_scores
+from wzmj_env.strategy import ILLEGAL, best_action, rule_scores
 
-RULE = POLICIES["rule:1"]  # half of the second version's time
-CANDIDATES = 5  # actions looked at, the best by the rule player's scores
-# What an action gains on the rule player's choice, before any world is looked at: a normal distribution whose mean and
-# variance go with the difference of their scores, for each other seat. Fitted to what 64 worlds showed at 5,000 decisions.
+if TYPE_CHECKING:
+    from agents.ppo import PPOAgent
+
+RULE = POLICIES["rule:1"]  # plays out: half of the second version's time
+CANDIDATES = 5  # actions looked at, the best beforehand
+# What an action gains on the best one, before any world is looked at: a normal distribution. By the rule player its mean and
+# variance go with the difference of the scores, for each other seat; fitted to what 64 worlds showed at 5,000 decisions.
 MEAN_GAIN, GAIN_VARIANCE = -0.6, 0.08
 SURE = 1e-3  # the least variance, in units
+# By weights the mean is a difference of logits, the variance what they leave unknown for each other seat, in units.
+UNITS_A_LOGIT, UNKNOWN_VARIANCE = 0.15, 0.01
+HOPELESS = 3.0  # an action so many deviations below is not looked at
 WORLD_VARIANCE = 3.6  # of one world's difference for each other seat, worth PRIOR_WORLDS worlds of evidence
 PRIOR_WORLDS = 8
 BEHIND = 1.5  # an action so many standard errors below the best is dropped
@@ -44,10 +53,10 @@ MAX_WORLDS = 10**6
 BUDGET = re.compile(r"([1-9]\d{0,5})(ms)?")
 
 KNOWN, WORLD, TRIAL = range(3)  # places of the states that a search works with
-# Columns of a candidate: SCORE is how far the rule player's choice is ahead; TOTAL and SQUARES are sums of the payment, in
-# units, above the first candidate's in the same world.
-ACTION, LEFT, SCORE, WORLDS, TOTAL, SQUARES = range(6)
-COLUMNS = 6
+# Columns of a candidate: PRIOR and SPREAD are mean and variance of its gain beforehand; TOTAL and SQUARES are sums of the
+# payment, in units, above the first candidate's in the same world.
+ACTION, LEFT, PRIOR, SPREAD, WORLDS, TOTAL, SQUARES = range(7)
+COLUMNS = 7
 FNV_PRIME = np.uint64(0x100000001B3)
 
 
@@ -61,24 +70,36 @@ def _fingerprint(planes, seed):
 
 
 @njit
-def _begin(states, planes, mask, rows, scores):
-    """Read the observation and enter the actions worth a look, the rule player's choice first; how many they are, -1 when
-    the tiles do not add up. A win that the rule player takes is taken."""
+def _begin(states, planes, mask, logits, rows, scores, trust):
+    """Read the observation and enter the actions worth a look, the best beforehand first; how many they are, -1 when the
+    tiles do not add up. A win that the rule player takes is taken. `logits`: of weights, of length 0 without."""
     s = states[KNOWN]
     read_view(planes, mask, s)
     if not adds_up(s):
         return -1
-    action = np.int64(choose(s, RULE))
+    others = s.num_players - 1
+    rule_scores(s, VERSION, scores)
+    action = best_action(scores)
     if action == HU:
         rows = rows[:1]
-    rule_scores(s, RULE_1, scores)
+    elif len(logits):
+        for a in range(NUM_ACTIONS):
+            if scores[a] > ILLEGAL:
+                scores[a] = logits[a] * UNITS_A_LOGIT
+        action = best_action(scores)
     best = scores[action]
     n = 0
     while n < len(rows) and (n == 0 or scores[action] > ILLEGAL):
+        behind = best - scores[action]
+        prior, spread = MEAN_GAIN * others * behind, max(GAIN_VARIANCE * others * others * behind, SURE)
+        if len(logits):
+            prior, spread = -behind, UNKNOWN_VARIANCE * others * others
+        if n > 0 and prior + HOPELESS * math.sqrt(spread) < 0:
+            break
         rows[n] = 0
-        rows[n, ACTION], rows[n, LEFT], rows[n, SCORE] = action, 1, best - scores[action]
+        rows[n, ACTION], rows[n, LEFT], rows[n, PRIOR], rows[n, SPREAD] = action, 1, prior, spread / trust
         scores[action] = ILLEGAL
-        action = np.argmax(scores)
+        action = best_action(scores)
         n += 1
     return n
 
@@ -131,31 +152,30 @@ def _bound(row, errors):
 
 
 @njit
-def _expected(row, others, trust):
-    """The gain to expect of an action, from the scores and the worlds. `trust`: how much the scores weigh, 1 as fitted."""
-    prior, spread = MEAN_GAIN * others * row[SCORE], max(GAIN_VARIANCE * others * others * row[SCORE], SURE) / trust
+def _expected(row, others):
+    """The gain to expect of an action, from what was known before and the worlds."""
     worlds = max(row[WORLDS], 1.0)
     mean = row[TOTAL] / worlds
     noise = row[SQUARES] - worlds * mean * mean + PRIOR_WORLDS * WORLD_VARIANCE * others
     error = noise / (worlds + PRIOR_WORLDS - 1) / worlds
-    return (prior * error + mean * spread) / (spread + error)
+    return (row[PRIOR] * error + mean * row[SPREAD]) / (row[SPREAD] + error)
 
 
 @njit
-def _best(rows, others, trust):
+def _best(rows, others):
     best_action, best = rows[0, ACTION], 0.0
     for row in rows[1:]:
-        expected = _expected(row, others, trust)
+        expected = _expected(row, others)
         if row[LEFT] and expected > best:
             best_action, best = row[ACTION], expected
     return np.int64(best_action)
 
 
 @njit
-def _search(states, observations, masks, rows, scores, seed, num_worlds, trust, actions):
+def _search(states, observations, masks, logits, rows, scores, seed, num_worlds, trust, actions):
     """Choose for each table; the first whose tiles do not add up, -1 when all do."""
     for i in range(len(masks)):
-        n = _begin(states, observations[i], masks[i], rows, scores)
+        n = _begin(states, observations[i], masks[i], logits[i], rows, scores, trust)
         if n < 1:
             return i
         word = _fingerprint(observations[i], seed)
@@ -166,15 +186,16 @@ def _search(states, observations, masks, rows, scores, seed, num_worlds, trust, 
             first = last
         if left < 0:
             return i
-        actions[i] = _best(rows[:n], states[KNOWN].num_players - 1, trust)
+        actions[i] = _best(rows[:n], states[KNOWN].num_players - 1)
     return -1
 
 
 class SearchAgent:
     """Looks ahead over `worlds` imagined worlds a decision, or for `milliseconds`.
 
-    `rules` are those of the table, which no observation shows in full: by default the usual ones. Choices are a function
-    of the observation and the seed of `reset`, with `milliseconds` of the machine's speed too. ValueError on bad input.
+    `rules` are those of the table, which no observation shows in full: by default the usual ones. What is known before is
+    the `prior` agent's, if given, else the rule player's; it weighs as fitted times `trust`. Choices are a function of the
+    observation and the seed of `reset`, with `milliseconds` of the machine's speed too. ValueError on bad input.
     """
 
     def __init__(
@@ -185,6 +206,7 @@ class SearchAgent:
         rules: Rules | None = None,
         candidates: int = CANDIDATES,
         trust: float = 1.0,
+        prior: PPOAgent | None = None,
         name: str = "search",
     ) -> None:
         self.name = name
@@ -193,6 +215,7 @@ class SearchAgent:
         self.trust = float(trust)
         if not 0 < self.trust < math.inf:
             raise ValueError(f"trust must be above 0 and finite, not {trust!r}")
+        self.prior = prior
         self._rows = np.zeros((check_int(candidates, "candidates", 2, NUM_ACTIONS), COLUMNS))
         self._scores = np.zeros(NUM_ACTIONS)
         self._states = new_states(3, rules or Rules())
@@ -202,18 +225,20 @@ class SearchAgent:
         """A legal action for each table, `(B,) int64`. ValueError for an observation that no hand can give."""
         actions = np.zeros(len(masks), np.int64)
         planes = np.ascontiguousarray(observations).reshape(len(masks), OBSERVATION_SIZE)
+        logits = np.zeros((len(masks), 0), np.float32) if self.prior is None else self.prior.logits(observations, masks)
         if self.milliseconds:
-            wrong = self._search_for_a_time(planes, masks, actions)
+            wrong = self._search_for_a_time(planes, masks, logits, actions)
         else:
-            wrong = _search(self._states, planes, masks, self._rows, self._scores, self._seed, self.worlds, self.trust, actions)
+            room = self._rows, self._scores
+            wrong = _search(self._states, planes, masks, logits, *room, self._seed, self.worlds, self.trust, actions)
         if wrong >= 0:
             raise ValueError(f"agent {self.name!r}: the tiles of observation {wrong} do not add up to a hand")
         return actions
 
-    def _search_for_a_time(self, planes: np.ndarray, masks: np.ndarray, actions: np.ndarray) -> int:
+    def _search_for_a_time(self, planes: np.ndarray, masks: np.ndarray, logits: np.ndarray, actions: np.ndarray) -> int:
         for i in range(len(masks)):
             end = time.perf_counter() + self.milliseconds / 1000
-            n = _begin(self._states, planes[i], masks[i], self._rows, self._scores)
+            n = _begin(self._states, planes[i], masks[i], logits[i], self._rows, self._scores, self.trust)
             if n < 1:
                 return i
             word = np.uint64(_fingerprint(planes[i], self._seed))
@@ -223,20 +248,24 @@ class SearchAgent:
                 first += ROUND
             if left < 0:
                 return i
-            actions[i] = _best(self._rows[:n], int(self._states.num_players[KNOWN]) - 1, self.trust)
+            actions[i] = _best(self._rows[:n], int(self._states.num_players[KNOWN]) - 1)
         return -1
 
     def reset(self, seed: int) -> None:
         self._seed = np.uint64(seed)
 
 
-def make(budget: str, *, rules: str = "", **options: float) -> SearchAgent:
-    """The agent of a spec: `64` imagined worlds or `50ms` a decision; `rules` is a file. ValueError on bad input."""
+def make(budget: str, *, rules: str = "", prior: str = "", **options: Any) -> SearchAgent:
+    """The agent of a spec: `64` imagined worlds or `50ms` a decision; `rules` is a file, `prior` weights as behind `ppo:`.
+    ValueError on bad input."""
     match = BUDGET.fullmatch(budget)
     if match is None:
         raise ValueError(f"the budget must be like search:64, worlds a decision, or search:50ms, not {budget!r}")
-    number, unit = int(match[1]), match[2]
-    loaded = Rules.load(Path(rules)) if rules else None
-    if unit:
-        return SearchAgent(milliseconds=number, rules=loaded, **options)  # type: ignore[arg-type]
-    return SearchAgent(number, rules=loaded, **options)  # type: ignore[arg-type]
+    options["milliseconds" if match[2] else "worlds"] = int(match[1])
+    if rules:
+        options["rules"] = Rules.load(Path(rules))
+    if prior:
+        from agents.ppo import load  # torch is needed here alone
+
+        options["prior"] = load(prior)
+    return SearchAgent(**options)

@@ -12,7 +12,7 @@ import torch
 
 from agents.advice import ADVICE_SIZE, ADVISER, advise
 from agents.network import MASKED, Network, Shape, input_columns
-from agents.ppo import CHECKPOINT, PPOAgent, load, read_checkpoint
+from agents.ppo import CHECKPOINT, SHIPPED, PPOAgent, load, read_checkpoint
 from train.ppo import (
     WEIGHTS,
     Config,
@@ -22,6 +22,7 @@ from train.ppo import (
     log_prob_and_entropy,
     main,
     make_run,
+    measure,
     one_update,
     ppo_loss,
     seat_advantages,
@@ -447,6 +448,14 @@ def test_an_agent_refuses_a_table_of_another_size():
         agent.act(env.observation, env.action_mask)
 
 
+@pytest.mark.parametrize(("name", "players"), [("4p", 4), ("2p", 2)])
+def test_shipped_weights_play_better_than_greedily_and_are_small(name, players):
+    agent = make_agent(f"ppo:{name}")
+    assert SHIPPED[name].stat().st_size <= 3_000_000
+    found = measure(agent, "greedy", 100, Rules(num_players=players, stakes=False))
+    assert found.verdict == "above"
+
+
 # --- the whole -------------------------------------------------------------------------------------------------------
 
 
@@ -548,8 +557,9 @@ def test_the_trainer_is_not_asked_where_there_are_but_discards():
     assert asked
 
 
-def test_a_run_with_the_body_of_kinds_learns():
-    shape = {"prior": ADVISER, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central"}
+@pytest.mark.parametrize("prior", [ADVISER, ""])
+def test_a_run_with_the_body_of_kinds_learns(prior):
+    shape = {"prior": prior, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central"}
     config = Config(**{**vars(TINY), **shape})
     for run, _, _ in rollouts(config, 2, learning=True):
         weights = run.network.body.of_kind.weight
@@ -558,7 +568,8 @@ def test_a_run_with_the_body_of_kinds_learns():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "prior": ADVISER}, {"body": "x"}]
+    "changes",
+    [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "inputs": "compact"}, {"body": "x"}],
 )
 def test_shapes_that_make_no_sense_are_refused(changes):
     with pytest.raises(ValueError, match=r"corrects must|body"):

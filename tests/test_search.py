@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
 from agents import search
-from agents.advice import advise
+from agents.advice import ADVISER, advise
+from agents.network import Network, Shape
+from agents.ppo import PPOAgent
 from agents.search import SearchAgent, make
 from wzmj_env import Rules, VectorEnv
 from wzmj_env.actions import HU
@@ -46,7 +49,7 @@ def test_a_choice_is_a_function_of_observation_and_seed():
 
 def test_nothing_is_chosen_but_candidates_and_without_an_edge_it_is_the_rule_players_choice():
     observations, masks = decisions(NO_STAKES)
-    rule = BuiltIn("rule:1").act(observations, masks)
+    rule = BuiltIn(ADVISER).act(observations, masks)
     chosen = SearchAgent(64, trust=1e9).act(observations, masks)
     behind = advise(observations, masks)[np.arange(len(masks)), chosen]  # log of the score over the best one
     assert (behind == 0).all()
@@ -55,9 +58,26 @@ def test_nothing_is_chosen_but_candidates_and_without_an_edge_it_is_the_rule_pla
     assert (bold != rule).any()
 
 
+def test_what_weights_expect_is_where_a_search_begins():
+    torch.manual_seed(1)
+    network = Network(Shape(hidden=(8,), prior=ADVISER))
+    torch.nn.init.normal_(network.actor.weight)
+    prior = PPOAgent(network, 4)
+    observations, masks = decisions(NO_STAKES)
+    likeliest, rule = prior.act(observations, masks), BuiltIn(ADVISER).act(observations, masks)
+    open_to_search = (rule != HU) & (likeliest != rule)
+    sure = SearchAgent(16, prior=prior, trust=1e9).act(observations, masks)
+    assert (sure == likeliest)[open_to_search].all()
+    assert open_to_search.sum() > 10
+    bold = SearchAgent(16, prior=prior, trust=1e-9).act(observations, masks)
+    assert (bold != likeliest)[open_to_search].any()
+    with pytest.raises(ValueError, match="trained for 4 players"):
+        SearchAgent(16, prior=prior).act(*decisions(Rules(num_players=2, stakes=False)))
+
+
 def test_a_win_that_the_rule_player_takes_is_taken():
     env, agent = VectorEnv(256, NO_STAKES, seed=2, skip_forced=True), make("8")
-    rule, asked = BuiltIn("rule:1"), 0
+    rule, asked = BuiltIn(ADVISER), 0
     for _ in range(60):
         chosen = rule.act(env.observation, env.action_mask)
         wins = np.flatnonzero(chosen == HU)
@@ -111,6 +131,7 @@ def test_rules_of_the_table_come_from_a_file(tmp_path):
         ("search:64?rules=nowhere.yaml", "nowhere.yaml"),
         ("search:64?candidates=1", "candidates"),
         ("search:64?depth=1", "depth"),
+        ("search:64?prior=nowhere", "nowhere"),
     ],
 )
 def test_a_wrong_spec_is_refused(spec, what):

@@ -9,6 +9,7 @@ import torch
 from agents.advice import ADVISER, advise
 from agents.ppo import CHECKPOINT, read_checkpoint
 from train.ppo import Config, learn_vines, make_run, train, vine_loss
+from train.runs import draw_curve
 from train.vine import SHARE, Vines, grow
 from wzmj_env import Game, Rules
 from wzmj_env.actions import CHI_LOW, GANG, HU, PASS, RAISE
@@ -122,6 +123,7 @@ def test_a_run_with_vines_goes_on_exactly(tmp_path):
     assert whole["decisions"] == parts["decisions"] > 4 * 256
     for name, weights in whole["learning"].items():
         assert torch.equal(weights, parts["learning"][name])
+    assert draw_curve(tmp_path / "parts", ["rule"]).stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

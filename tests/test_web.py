@@ -15,7 +15,7 @@ from wzmj_env import actions, cli
 from wzmj_env.clock import Times
 from wzmj_env.lobby import check_person
 from wzmj_env.record import Record
-from wzmj_env.web import MAX_MESSAGE, read_message
+from wzmj_env.web import MAX_MESSAGE, SHIPPED, read_message
 
 from tabling import PATIENCE, Player, Process, get, made, post, serving, until
 
@@ -62,6 +62,19 @@ def test_a_match_over_the_wire_is_what_its_record_says(server, tmp_path, agents)
     store.close()
     player.close()
     spectator.close()
+
+
+@pytest.mark.parametrize(("spec", "players"), SHIPPED.items())
+def test_shipped_weights_sit_at_tables_of_their_size(server, spec, players):
+    table, token = made(server, [None, spec, *["rule"] * (players - 2)])
+    player = Player(server, table, token)
+    player.play(last_discard)
+    assert player.view["played"]["left"] == [] and not player.view["seats"][1]["hosted"]
+    player.close()
+    other = 6 - players
+    status, body = post(server, "/api/tables", {"players": other, "hands": 1, "entry": 5, "name": "A",
+                                                "agents": [None, spec, *["rule"] * (other - 2)]})  # fmt: skip
+    assert status == 400 and f"{spec} sits at tables of {players} players" in json.loads(body)["error"]
 
 
 def test_two_people_meet_by_the_link(server):

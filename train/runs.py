@@ -172,10 +172,11 @@ def draw_curve(folder: Path, opponents: Sequence[str]) -> Path:
     left.set(title="payment a hand, duplicate deals", xlabel="decisions learnt", ylabel="units (95 % interval)")
     if left.get_legend_handles_labels()[0]:
         left.legend()
-    decisions = [row["decisions"] for row in rows]
+    played = [row for row in rows if "hands/won" in row]  # the others learnt from vines
+    decisions = [row["decisions"] for row in played]
     for name in ("won", "hard", "double"):
-        right.plot(decisions, [row[f"hands/{name}"] for row in rows], label=f"{name}, share of hands")
-    right.plot(decisions, [row["losses/entropy"] for row in rows], label="entropy of the policy (nats)", linestyle=":")
+        right.plot(decisions, [row[f"hands/{name}"] for row in played], label=f"{name}, share of hands")
+    right.plot(decisions, [row["losses/entropy"] for row in played], label="entropy of the policy (nats)", linestyle=":")
     right.set(title="self-play", xlabel="decisions learnt")
     right.legend()
     path = folder / "learning_curve.png"

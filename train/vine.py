@@ -21,7 +21,7 @@ from wzmj_env.actions import CHI_LOW, NUM_ACTIONS
 from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE, write_legal, write_observation, write_state
 from wzmj_env.players import POLICIES, choose
 from wzmj_env.state import NOTHING, new_states
-from wzmj_env.strategy import ILLEGAL, rule_scores
+from wzmj_env.strategy import ILLEGAL, best_action, rule_scores
 
 POLICY = POLICIES[ADVISER]
 SHARE = 0.8  # of the best score, which a discard or a gang must have to be tried; other actions always are
@@ -61,10 +61,7 @@ def _rank(scores, ranked):
     """Enter the rule player's choice and behind it what is worth a try, best first; how many. Uses up the scores."""
     best, n = scores.max(), 0
     while n < len(ranked):
-        action = 0
-        for other in range(NUM_ACTIONS):
-            if scores[other] >= scores[action]:
-                action = other
+        action = best_action(scores)
         if scores[action] == ILLEGAL:
             break
         if n == 0 or action >= CHI_LOW or scores[action] >= SHARE * best:

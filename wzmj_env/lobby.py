@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,8 @@ log = logging.getLogger("wzmj.table")
 
 
 class Lobby:
-    """See the module. `agents`: the specs that may be seated; `rules`: those of all tables but for players and unit."""
+    """See the module. `agents`: the specs that may be seated, `only` some of them at tables of so many players; `rules`:
+    those of all tables but for players and unit."""
 
     def __init__(
         self,
@@ -53,11 +54,12 @@ class Lobby:
         *,
         now: float,
         agents: Sequence[str] = ("rule",),
+        only: Mapping[str, int] | None = None,
         rules: Rules | None = None,
         times: Times | None = None,
         pause: float = PAUSE,
     ) -> None:
-        self.agents = tuple(agents)
+        self.agents, self.only = tuple(agents), only or {}
         self.rules = rules or Rules()
         self._times, self._pause = times, pause
         self._records = folder / "records"
@@ -80,6 +82,8 @@ class Lobby:
         for spec in agents:
             if spec is not None and spec not in self.agents:
                 raise ValueError(f"there is no such agent here; allowed are {', '.join(self.agents)}")
+            if spec in self.only and self.only[spec] != players:
+                raise ValueError(f"{spec} sits at tables of {self.only[spec]} players")
         if None not in agents:
             raise ValueError("one seat at least must be a person's")
         if len(self.tables) >= MAX_TABLES:

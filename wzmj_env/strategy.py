@@ -542,6 +542,16 @@ def rule_scores(s, version, scores):
 
 
 @njit
+def best_action(scores):
+    """The action with the highest of `(NUM_ACTIONS,)` scores, the highest id among equals."""
+    best = np.int64(0)
+    for action in range(NUM_ACTIONS):
+        if scores[action] >= scores[best]:
+            best = np.int64(action)
+    return best
+
+
+@njit
 def rule_action(s, version):
     """The legal action with the highest score, the highest id among equals."""
     if s.phase == STAKES_ASKED:
@@ -551,11 +561,7 @@ def rule_action(s, version):
         return forced
     scores = np.empty(NUM_ACTIONS)
     rule_scores(s, version, scores)
-    best = np.int64(0)
-    for action in range(NUM_ACTIONS):
-        if scores[action] >= scores[best]:
-            best = np.int64(action)
-    return best
+    return best_action(scores)
 
 
 # --- to explain ------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -51,7 +52,7 @@ MAX_CONNECTIONS = 4000
 LOCAL = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 BUILT_IN = ("rule", "greedy", "random")
-SHIPPED = ("ppo:4p", "ppo:2p")
+SHIPPED = {"ppo:4p": 4, "ppo:2p": 2}  # weights of the repository, and the players of the tables at which they can sit
 BAD, REPLACED, UNKNOWN, FAST, SLOW, STOPPED = 4000, 4001, 4003, 4008, 4009, 4010  # codes of closing
 
 FRAMES = "frame-ancestors 'none'"  # the rest of the page's policy stands in it
@@ -153,7 +154,7 @@ class Server:
         s = self.settings
         warm_up(s.rules)
         now = asyncio.get_running_loop().time()
-        lobby = Lobby(s.data, now=now, agents=self.agents, rules=s.rules, times=s.times, pause=s.pause)
+        lobby = Lobby(s.data, now=now, agents=self.agents, only=SHIPPED, rules=s.rules, times=s.times, pause=s.pause)
         self.host = Host(lobby, s.pace)
         if self._ready is not None:
             self._ready()
@@ -171,8 +172,8 @@ class Server:
 
     async def options(self, request: Request) -> Response:
         return JSONResponse(
-            {"agents": self.agents, "players": [2, 3, 4], "max_hands": MAX_HANDS, "max_entry": MAX_ENTRY, "entry_step": UNITS,
-             "max_name": MAX_PERSON, "stakes": self.settings.rules.stakes}
+            {"agents": self.agents, "only": SHIPPED, "players": [2, 3, 4], "max_hands": MAX_HANDS, "max_entry": MAX_ENTRY,
+             "entry_step": UNITS, "max_name": MAX_PERSON, "stakes": self.settings.rules.stakes}
         )  # fmt: skip
 
     # --- seats ---
@@ -322,11 +323,11 @@ def _error(why: str, status: int) -> Response:
 def seatable(further: tuple[str, ...]) -> list[str]:
     """The specs that may be seated: built-in players, shipped weights where they are, and what the host names."""
     found = list(BUILT_IN)
-    for spec in (*SHIPPED, *further):
+    if find_spec("torch") is not None:
+        found += [spec for spec in SHIPPED if _weights(spec).exists()]
+    for spec in further:
         if spec == "human":
             raise ValueError("human plays in a terminal, not at a table: take a seat in the browser")
-        if spec in SHIPPED and spec not in further and not _weights(spec).exists():
-            continue
         make_agent(spec)  # says what is wrong with it
         if spec not in found:
             found.append(spec)

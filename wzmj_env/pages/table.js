@@ -420,8 +420,9 @@ function showLobby() {
   const before = [...find("others").querySelectorAll("select")].map((select) => select.value);
   find("others").replaceChildren(...Array.from({ length: chosen - 1 }, (_, i) => {
     const select = document.createElement("select");
-    select.append(...at.options.agents.map((spec) => new Option(spec, spec)), new Option(word("person"), ""));
-    if (before[i] !== undefined) select.value = before[i];
+    const fitting = at.options.agents.filter((spec) => (at.options.only[spec] ?? chosen) === chosen);
+    select.append(...fitting.map((spec) => new Option(spec, spec)), new Option(word("person"), ""));
+    if (before[i] === "" || fitting.includes(before[i])) select.value = before[i];
     select.dataset.seat = i + 1;
     return html("label", "", `${word("seat")} ${i + 1} `, select);
   }));
