@@ -34,7 +34,7 @@ bench: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,eval,web,ray,dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,eval,web,dev]"
 	touch $@
 
 clean:
