@@ -27,6 +27,7 @@ from wzmj_env import Rules, duplicate
 from wzmj_env.checks import check_int
 from wzmj_env.cli import write_json
 from wzmj_env.duplicate import FORMATS, MAX_DEALS, Comparison, Profile, cut, play_chunks, summarise, table_for
+from wzmj_env.executors import check_executor
 from wzmj_env.files import whole_file
 from wzmj_env.game import MAX_SEED
 from wzmj_env.specs import make_agent
@@ -113,6 +114,7 @@ def play_pair(
     seed: int,
     rules: Rules | None,
     workers: int,
+    executor: str = "processes",
     until: float | None = None,
     folder: Folder | None = None,
     pair: str = "0-1",
@@ -124,7 +126,7 @@ def play_pair(
     chunks = cut(0, deals)
     kept = {chunk: folder.get(pair, chunk, len(seating)) if folder else None for chunk in chunks}
     missing = [chunk for chunk in chunks if kept[chunk] is None]
-    played = play_chunks([a, b], seating, missing, seed=seed, rules=rules, workers=workers)
+    played = play_chunks([a, b], seating, missing, seed=seed, rules=rules, workers=workers, executor=executor)
     parts: list[np.ndarray] = []
     for chunk in chunks:
         hands = kept[chunk]
@@ -203,6 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rules", type=Path, metavar="FILE", help="a YAML file (default: all usual, stakes off)")
     parser.add_argument("--processes", type=int, default=1, help="workers beside each other; they change no result")
+    parser.add_argument("--executor", default="processes", help="of them: processes (default), serial, ray or ray:ADDRESS")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result here")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the result here, .svg, .png or .pdf")
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep everything here, and go on from what is there")
@@ -228,6 +231,7 @@ def evaluate(names: Sequence[str], arguments: argparse.Namespace) -> list[Compar
     seed = check_int(arguments.seed, "seed", 0, MAX_SEED)
     deals = check_int(arguments.deals, "deals", 2, MAX_DEALS)
     workers = check_int(arguments.processes, "workers", 1, 1024)
+    executor = check_executor(arguments.executor)
     if arguments.until is not None and not arguments.until > 0:
         raise ValueError(f"until must be a width above 0, not {arguments.until}")
     played_by, _ = table_for(arguments.format, rules)
@@ -241,7 +245,7 @@ def evaluate(names: Sequence[str], arguments: argparse.Namespace) -> list[Compar
     with tqdm(total=deals * len(pairs), unit="deal", disable=None) as bar:
         return [
             play_pair(names[i], names[j], arguments.format, deals, seed=seed, rules=rules, workers=workers,
-                      until=arguments.until, folder=folder, pair=f"{i}-{j}", progress=bar.update)
+                      executor=executor, until=arguments.until, folder=folder, pair=f"{i}-{j}", progress=bar.update)
             for i, j in pairs
         ]  # fmt: skip
 

@@ -3,6 +3,8 @@
     python -m train.ppo configs/ppo/quick.yaml [--field value ...]
     python -m train.ppo --resume runs/quick [--field value ...]
 
+Workers of an executor can play the rollouts (`rollout`), and several learners can train together (`train.ranks`).
+
 One network plays all seats of a table, or some of them beside the rule player or frozen snapshots of itself. A table is
 turn-based, so each seat has a trajectory of its own: the state that follows one of its decisions is its own next decision,
 and what is settled in between is that decision's reward, whoever acted last. A decision that is still open when the
@@ -20,7 +22,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,8 @@ from agents.advice import ADVICE_SIZE, ADVISER
 from agents.network import MASKED, PRECISIONS, Network, Shape
 from agents.ppo import CHECKPOINT, PPOAgent, first_line, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
+from train.ranks import ALONE, Ranks, join, leave
+from train.rollouts import Slices
 from train.runs import (
     Metrics,
     draw_curve,
@@ -52,6 +56,7 @@ from train.vine import Pairs, Vines
 from wzmj_env import Rules
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.duplicate import FORMATS, Comparison, compare
+from wzmj_env.executors import check_executor
 from wzmj_env.players import POLICIES
 from wzmj_env.specs import CLONE
 
@@ -84,6 +89,9 @@ class Config:
     beside_snapshots: float = 0.0  # share of the tables at which frozen snapshots have the other seats
     pool_size: int = 8  # snapshots kept, the oldest dropped
     snapshot_every: int = 20  # updates
+    # who plays
+    rollout: str = "serial"  # this process, or processes, ray, ray:ADDRESS: see `wzmj_env.executors`
+    rollout_workers: int = 1  # each with an equal slice of the tables
     # the course of the run
     num_steps: int = 128  # decisions at each table in a rollout
     num_updates: int = 100
@@ -122,7 +130,7 @@ class Config:
 
     def __post_init__(self) -> None:
         positive = ("num_envs", "num_steps", "num_updates", "num_minibatches", "update_epochs", "checkpoint_every",
-                    "eval_deals", "workers", "torch_threads", "learning_rate", "reward_scale", "pool_size",
+                    "eval_deals", "workers", "rollout_workers", "torch_threads", "learning_rate", "reward_scale", "pool_size",
                     "snapshot_every", "clip_coef", "max_grad_norm", "prior_scale", "vine_minibatches", "vine_learning_rate",
                     "vine_temperature")  # fmt: skip
         for name in positive:
@@ -152,6 +160,7 @@ class Config:
             raise ValueError("vine_minibatches must leave two pairs or more for each")
         if self.vine_updates and not self.prior:
             raise ValueError("vine_updates need a prior: what they learn is what other actions gain on its choice")
+        check_executor(self.rollout)
         _ = self.shape
 
     @property
@@ -222,6 +231,10 @@ class Run:
     vines: Vines
     averaged: Network  # what is evaluated and kept
     opponent: Network  # at the seats of snapshots
+    ranks: Ranks  # the learners
+    own: slice  # this one's tables
+    slices: Slices | None  # of those, which workers play; None where this process plays all as one
+    learner: nn.Module  # the network, with gradients from all learners
     pool: list[dict[str, Tensor]] = field(default_factory=list)
     update: int = 0
     decisions: int = 0
@@ -253,8 +266,16 @@ class Run:
         """What the run has come to."""
         return PPOAgent(self.averaged, self.rules.num_players)
 
+    def close(self) -> None:
+        """End what works beside this process."""
+        self.vines.close()
+        if self.slices is not None:
+            self.slices.close()
+
     def checkpoint(self) -> dict[str, Any]:
+        """Of all learners' tables; each of them must ask for it."""
         held = slice(0, self.rollout.held)
+        self.tables.states[:] = self.ranks.whole(self.tables.states, self.own)
         tables = self.tables.state_dict()
         return {
             **header(self.network, self.rules.num_players),
@@ -266,8 +287,8 @@ class Run:
             "torch_rng": torch.get_rng_state(),
             "tables": {**tables, "states": torch.from_numpy(tables["states"])},
             "held": {
-                **{name: getattr(self.rollout, name)[held].clone() for name in Rollout.KEPT},
-                "valid": torch.from_numpy(self.rollout.valid[held].copy()),
+                **{name: self.ranks.sum(getattr(self.rollout, name)[held]).clone() for name in Rollout.KEPT},
+                "valid": torch.from_numpy(self.ranks.sum(self.rollout.valid[held]).copy()),
             },
             **{name: getattr(self, name) for name in ("update", "decisions", "hands", "seconds", "best")},
         }
@@ -280,8 +301,8 @@ class Run:
             self.optimizer.load_state_dict(kept["optimizer"])
             self.tables.load_state_dict({**kept["tables"], "states": kept["tables"]["states"].numpy()})
             for name in Rollout.KEPT:
-                getattr(self.rollout, name)[: self.rollout.held] = kept["held"][name]
-            self.rollout.valid[: self.rollout.held] = kept["held"]["valid"].numpy()
+                getattr(self.rollout, name)[: self.rollout.held, self.own] = kept["held"][name][:, self.own]
+            self.rollout.valid[: self.rollout.held, self.own] = kept["held"]["valid"].numpy()[:, self.own]
             self.pool = list(kept["pool"])
             for name in ("update", "decisions", "hands", "seconds", "best"):
                 setattr(self, name, kept[name])
@@ -290,7 +311,7 @@ class Run:
             raise ValueError(f"the checkpoint does not fit this configuration: {first_line(error)}") from None
 
 
-def make_run(config: Config) -> Run:
+def make_run(config: Config, ranks: Ranks = ALONE) -> Run:
     torch.set_num_threads(config.torch_threads)
     torch.manual_seed(config.seed)
     rules = Rules.load(config.rules if Path(config.rules).exists() else CLONE / config.rules)
@@ -298,6 +319,8 @@ def make_run(config: Config) -> Run:
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True)
     columns = config.shape.columns
     advice = ADVICE_SIZE if config.prior or config.imitate_updates else 0
+    own = ranks.slices(config.num_envs, config.rollout_workers)
+    as_one = config.rollout == "serial" and config.rollout_workers == ranks.size == 1
     return Run(
         config,
         Tables(rules, seats_of(config, rules.num_players), columns, config.seed,
@@ -308,6 +331,10 @@ def make_run(config: Config) -> Run:
         Vines(rules, columns, config.seed, config.vine_pairs),
         averaged=copy.deepcopy(network),
         opponent=copy.deepcopy(network),
+        ranks=ranks,
+        own=slice(own[0].start, own[-1].stop),
+        slices=None if as_one else Slices(config.rollout, config.rollout_workers, own, plain(config)),
+        learner=ranks.learner(network),
     )
 
 
@@ -343,11 +370,10 @@ def draw_opponent(run: Run) -> None:
 
 
 @torch.no_grad()
-def collect(run: Run) -> dict[str, float]:
-    """Fill the rollout. What happened, once a hand."""
+def play(run: Run, lots: Tensor) -> np.ndarray:
+    """A rollout at all tables of `run`, `lots` being `(T, N)`. What was counted."""
     b, tables = run.rollout, run.tables
     tables.counts[:] = 0
-    draw_opponent(run)
     with run.timed("policy"):
         held = tuple(torch.from_numpy(b.valid[: b.held]).nonzero(as_tuple=True))
         logits, values = policy_in_play(run, b.inputs[held], b.masks[held], b.advice[held])
@@ -366,15 +392,29 @@ def collect(run: Run) -> dict[str, float]:
             if len(others):
                 logits[others] = run.opponent.policy(inputs[others], masks[others], advice[others])
         with run.timed("policy"):
-            draw(logits.numpy(), masks.numpy(), torch.rand(len(masks)).numpy(), b.actions[t].numpy(), b.log_probs[t].numpy())
+            lot = lots[t - b.held].numpy()
+            draw(logits.numpy(), masks.numpy(), lot, b.actions[t].numpy(), b.log_probs[t].numpy())
         with run.timed("play"):
             tables.play(b.actions[t].numpy(), b.rewards[t], b.dones[t])
     if run.imitating or run.config.critic != "shared":
         with run.timed("values"):
             for t in range(b.held, len(b.actions)):
                 b.values[t] = run.network.values(b.inputs[t], b.advice[t])
+    return tables.counts
+
+
+def collect(run: Run) -> dict[str, float]:
+    """Fill the rollout. What happened, once a hand."""
+    b = run.rollout
+    draw_opponent(run)
+    lots = torch.rand(run.config.num_steps, run.config.num_envs)
+    if run.slices is None:
+        counted = play(run, lots)
+    else:
+        with run.timed("rollout"):
+            counted = run.slices.play(run, lots)
     b.rewards[b.held :] *= run.config.reward_scale
-    counts = tables.counts.tolist()
+    counts = run.ranks.sum(counted).tolist()
     hands = counts[HANDS]
     run.hands += hands
     shares = [n / max(hands, 1) for n in counts[BY_VALUE : BY_VALUE + 4]]
@@ -456,7 +496,7 @@ def value_loss(new_values: Tensor, batch: Batch, config: Config) -> Tensor:
     return 0.5 * squared.mean()
 
 
-def imitation_loss(network: Network, batch: Batch, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
+def imitation_loss(network: nn.Module, batch: Batch, config: Config) -> tuple[Tensor, dict[str, Tensor]]:
     """Cross-entropy with the rule player as a policy, and the loss of the values; what to log."""
     logits, new_values = network(batch.inputs, batch.masks, batch.advice)
     target = rule_logits(batch.advice, batch.masks, config.prior_scale)
@@ -474,8 +514,10 @@ def imitation_loss(network: Network, batch: Batch, config: Config) -> tuple[Tens
     return cross_entropy + config.vf_coef * of_values, logged
 
 
-def ppo_loss(network: Network, batch: Batch, config: Config, ent_coef: float) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss of a minibatch, and what to log."""
+def ppo_loss(
+    network: nn.Module, batch: Batch, config: Config, ent_coef: float, together: Tensor | None = None
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss of a minibatch, and what to log. `together`: the advantages of all learners' part in it."""
     logits, new_values = network(batch.inputs, batch.masks, batch.advice)
     new_log_probs, entropy = log_prob_and_entropy(logits, batch.actions)
     log_ratio = new_log_probs - batch.log_probs
@@ -483,7 +525,8 @@ def ppo_loss(network: Network, batch: Batch, config: Config, ent_coef: float) ->
 
     advantages = batch.advantages
     if config.norm_adv:
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        together = advantages if together is None else together
+        advantages = (advantages - together.mean()) / (together.std() + 1e-8)
     clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
     policy_loss = torch.max(-advantages * ratio, -advantages * clipped).mean()
 
@@ -523,7 +566,7 @@ def set_learning_rate(run: Run, learning_rate: float) -> None:
 
 def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
     """The epochs of one update, on some rows of the batch."""
-    config = run.config
+    config, ranks = run.config, run.ranks
     learning_rate = config.learning_rate * left(run, config.anneal_lr)
     ent_coef = config.ent_coef * left(run, config.anneal_ent)
     set_learning_rate(run, learning_rate)
@@ -531,27 +574,30 @@ def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
     minibatches = 0
     for _ in range(config.update_epochs):
         for part in rows[torch.randperm(len(rows))].tensor_split(config.num_minibatches):
+            table = part % config.num_envs
+            own, weight = ranks.share(part, (run.own.start <= table) & (table < run.own.stop))
             if run.imitating:
-                loss, logged = imitation_loss(run.network, batch[part], config)
+                loss, logged = imitation_loss(run.learner, batch[own], config)
             else:
-                loss, logged = ppo_loss(run.network, batch[part], config, ent_coef)
-            step(run, loss)
+                loss, logged = ppo_loss(run.learner, batch[own], config, ent_coef, batch.advantages[part])
+            step(run, loss * weight)
             minibatches += 1
             for name, value in logged.items():
                 if value.ndim == 0:
-                    sums[name] = sums.get(name, 0.0) + value.item()
-        if config.target_kl and logged["losses/approx_kl"] > config.target_kl:
+                    sums[name] = sums.get(name, 0.0) + value.item() * weight
+        if config.target_kl and ranks.mean(logged["losses/approx_kl"] * weight) > config.target_kl:
             break
+    names, logged_sums = list(sums), ranks.mean(torch.tensor(list(sums.values()), dtype=torch.float64)).tolist()
     advantages = batch.advantages[rows]
     returns = advantages + batch.values[rows]
     return {
-        **{name: value / minibatches for name, value in sums.items()},
+        **{name: value / minibatches for name, value in zip(names, logged_sums, strict=True)},
         "losses/explained_variance": float(1 - advantages.var() / returns.var().clamp_min(1e-12)),
         "learning_rate": learning_rate,
     }
 
 
-def vine_loss(network: Network, pairs: Pairs, config: Config) -> tuple[Tensor, Tensor]:
+def vine_loss(network: nn.Module, pairs: Pairs, config: Config) -> tuple[Tensor, Tensor]:
     """Of the differences of logits as gains, and of the values as payments; the first alone, in units squared."""
     logits, values = network(pairs.inputs, pairs.masks, pairs.advice)
     both = logits.gather(1, torch.stack((pairs.chosen, pairs.other), 1))
@@ -571,12 +617,13 @@ def learn_vines(run: Run) -> tuple[int, dict[str, float]]:
     error = 0.0
     with run.timed("learn"):
         for rows in torch.randperm(len(pairs)).tensor_split(config.vine_minibatches):
-            loss, squared = vine_loss(run.network, pairs[rows], config)
-            step(run, loss)
-            error += squared.item() / config.vine_minibatches
+            own, weight = run.ranks.share(rows, torch.arange(len(rows)) % run.ranks.size == run.ranks.number)
+            loss, squared = vine_loss(run.learner, pairs[own], config)
+            step(run, loss * weight)
+            error += squared.item() * weight / config.vine_minibatches
         keep_average(run)
     return len(pairs), {
-        "losses/gain_error": error,
+        "losses/gain_error": run.ranks.mean(torch.tensor(error, dtype=torch.float64)).item(),
         "losses/gain_variance": float(pairs.gains.var()),
         "learning_rate": learning_rate,
     }
@@ -603,9 +650,11 @@ def learn_rollout(run: Run) -> tuple[int, dict[str, float]]:
     played = collect(run)
     with run.timed("advantages"):
         advantages, closed = seat_advantages(run.rollout, run.config.gamma, run.config.gae_lambda)
-        rows = torch.from_numpy(np.flatnonzero(closed))
+        batch = decisions_of(run.rollout, run.ranks.sum(advantages))
+        batch.values = run.ranks.sum(batch.values)
+        rows = torch.from_numpy(np.flatnonzero(run.ranks.sum(closed)))
     with run.timed("learn"):
-        learnt = learn(run, decisions_of(run.rollout, advantages), rows)
+        learnt = learn(run, batch, rows)
         keep_average(run)
     with run.timed("hold over"):
         run.rollout.hold_over(closed)
@@ -655,26 +704,30 @@ def evaluate(run: Run, folder: Path) -> dict[str, list[float]]:
 
 def train(run: Run, folder: Path, stop_at: int | None = None) -> None:
     """Updates until the configured number, or `stop_at`, or the time is up. Leaves a checkpoint of the end."""
-    config = run.config
-    metrics = Metrics(folder, run.update)
+    config, leads = run.config, run.ranks.leads
+    metrics = Metrics(folder, run.update) if leads else None
     last = config.num_updates if stop_at is None else stop_at
     limit = 60 * config.max_minutes or math.inf
     start = time.perf_counter() - run.seconds
-    with tqdm(total=last, initial=run.update, unit="update", disable=None) as bar:
+    with closing(run), tqdm(total=last, initial=run.update, unit="update", disable=None if leads else True) as bar:
         while run.update < last and run.seconds < limit:
             row = one_update(run)
-            if config.eval_every and run.update % config.eval_every == 0:
+            if leads and config.eval_every and run.update % config.eval_every == 0:
                 row.update(evaluate(run, folder))
-            run.seconds = time.perf_counter() - start
-            metrics.write({**row, "seconds": run.seconds})
+            run.seconds = run.ranks.from_first(time.perf_counter() - start)
+            if metrics is not None:
+                metrics.write({**row, "seconds": run.seconds})
             if run.update % config.checkpoint_every == 0 or run.update == last or run.seconds >= limit:
-                save_checkpoint(folder / CHECKPOINT, run.checkpoint())
-                write_curve(folder, config.eval_against)
+                kept = run.checkpoint()
+                if leads:
+                    save_checkpoint(folder / CHECKPOINT, kept)
+                    write_curve(folder, config.eval_against)
             shown = {name: f"{row[key]:.2f}" for name, key in SHOWN.items() if key in row}
             bar.set_postfix(shown, decisions=f"{run.decisions / 1e6:.2f}M")
             bar.update()
+    if metrics is None:
+        return
     metrics.close()
-    run.vines.close()
     if run.update < last:
         print(f"max_minutes: stopped after {run.update} of {last} updates", file=sys.stderr)
 
@@ -718,22 +771,28 @@ def read_arguments(argv: Sequence[str]) -> tuple[Config, Path | None, dict[str, 
 def main(argv: Sequence[str] | None = None) -> int:
     try:
         config, folder, checkpoint = read_arguments(sys.argv[1:] if argv is None else argv)
-        run = make_run(config)
-        if folder is None:
-            folder = fresh_folder(Path(config.run_dir))
-            write_durably(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False).encode())
-        else:
+        ranks = join()
+        run = make_run(config, ranks)
+        if checkpoint:
             run.restore(checkpoint)
+        if folder is None:
+            folder = fresh_folder(Path(config.run_dir)) if ranks.leads else Path(config.run_dir)
+            if ranks.leads:
+                write_durably(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False).encode())
     except (ValueError, OSError) as error:
         print(f"train.ppo: {error}", file=sys.stderr)
         return 2
-    print(f"run: {folder}")
+    if ranks.leads:
+        print(f"run: {folder}")
     try:
         train(run, folder)
-        report(run, folder)
+        if ranks.leads:
+            report(run, folder)
     except KeyboardInterrupt:
         print(f"\nstopped; python -m train.ppo --resume {folder} goes on from the last checkpoint", file=sys.stderr)
         return 130
+    finally:
+        leave()
     return 0
 
 

@@ -153,6 +153,11 @@ class Tables:
         self._states = plain(self.env.states)
         _begin(self._states, self.seats, self.discarder, self.counts)
 
+    @property
+    def states(self) -> np.ndarray:
+        """The tables as they stand, `(N,) STATE`; others of this kind may be written there."""
+        return self._states
+
     def show(
         self, inputs: np.ndarray, masks: np.ndarray, players: np.ndarray, learners: np.ndarray, advice: np.ndarray
     ) -> None:

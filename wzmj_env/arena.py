@@ -11,10 +11,8 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, as_completed
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
-from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from .bots import STARTUP_SECONDS, Human, ProcessAgent
 from .checks import check_flag, check_int
 from .clock import Times
 from .duplicate import HAND, MAX_DEALS, deal_means, interval, note_hand, play_chunk, profile, seatings
+from .executors import open_executor
 from .game import MAX_SEED
 from .process import Limits
 from .record import Recorder
@@ -33,7 +32,6 @@ from .room import Room
 from .rules import Rules
 from .specs import make_agent
 from .state import NOTHING
-from .workers import process_pool
 
 FORMAT_OF = {2: "duel", 4: "2v2"}  # what a pair plays, by seats
 DATABASE, RECORDS, ERRORS = "arena.db", "records", "errors"
@@ -194,21 +192,6 @@ class Player:
         self.room.close()
 
 
-_player: Player | None = None  # of a worker process
-
-
-def _become_worker(plan: Plan, folder: Path) -> None:
-    """In a worker: it ends its programs when it ends."""
-    global _player
-    _player = Player(plan, folder)
-    Finalize(_player, _player.close, exitpriority=100)
-
-
-def _play_there(unit: Unit) -> tuple[Unit, np.ndarray, dict[int, Use]]:
-    assert _player is not None
-    return _player.play(unit)
-
-
 # --- what is kept ----------------------------------------------------------------------------------------------------
 
 
@@ -301,8 +284,11 @@ class Standings:
         return "  ".join(f"{self._plan.agents[i]} {means[i]:+.2f}" for i in order)
 
 
-def run(store: Store, folder: Path, *, workers: int = 1, told: Told | None = None) -> bool:
-    """Play the units that are missing. Whether all are done now: not when it was interrupted by the keyboard."""
+def run(
+    store: Store, folder: Path, *, workers: int = 1, executor: str = "processes", told: Told | None = None
+) -> bool:
+    """Play the units that are missing, with an executor of `executors.KINDS`. Whether all are done now: not when it was
+    interrupted by the keyboard. With workers on other machines the folder must be theirs too, for what they write."""
     plan, standings = store.plan, Standings(store.plan)
     done = store.done()
     missing = [unit for unit in plan.units() if unit not in done]
@@ -311,41 +297,15 @@ def run(store: Store, folder: Path, *, workers: int = 1, told: Told | None = Non
         if told is not None:
             told(standings, unit.last - unit.first)
     try:
-        for unit, hands, use in _played(plan, folder, missing, workers):
-            store.add(unit, hands, use)
-            standings.add(unit, hands)
-            if told is not None:
-                told(standings, unit.last - unit.first)
+        with open_executor(executor, workers, Player, plan, folder.absolute()) as crew:
+            for _, (unit, hands, use) in crew.each(Player.play, missing):
+                store.add(unit, hands, use)
+                standings.add(unit, hands)
+                if told is not None:
+                    told(standings, unit.last - unit.first)
     except KeyboardInterrupt:
         return False
     return True
-
-
-def _played(plan: Plan, folder: Path, units: Sequence[Unit], workers: int) -> Iterator[tuple[Unit, np.ndarray, dict[int, Use]]]:
-    """The units as they get done. KeyboardInterrupt comes after those that were begun."""
-    if workers == 1:
-        player = Player(plan, folder)
-        try:
-            for unit in units:
-                yield player.play(unit)
-        finally:
-            player.close()
-        return
-    with process_pool(workers, _become_worker, plan, folder) as executor:
-        futures = [executor.submit(_play_there, unit) for unit in units]
-        left: set[Future[Any]] = set(futures)
-        try:
-            for future in as_completed(futures):
-                left.discard(future)
-                yield future.result()
-        except KeyboardInterrupt:
-            begun = [future for future in left if not future.cancel()]
-            for future in as_completed(begun):
-                yield future.result()
-            raise
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 # --- results ---------------------------------------------------------------------------------------------------------

@@ -173,10 +173,12 @@ def arena(options: argparse.Namespace) -> int:
 
     from . import arena as tournament
     from . import report
+    from .executors import check_executor
     from .rules import Rules
     from .specs import split_specs
 
     workers = check_int(options.workers, "--workers", 1, 1024)
+    check_executor(options.executor)
     plan = None
     if options.agents is not None:
         agents = split_specs(options.agents)
@@ -198,7 +200,7 @@ def arena(options: argparse.Namespace) -> int:
                 bar.set_postfix_str(standings.best(), refresh=False)
                 bar.update(deals)
 
-            complete = tournament.run(store, folder, workers=workers, told=told)
+            complete = tournament.run(store, folder, workers=workers, executor=options.executor, told=told)
         results = tournament.results(store)
     finally:
         store.close()
@@ -383,6 +385,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--out", metavar="DIR", required=True, help="the folder of the report, the records and what is kept")
     command.add_argument("--resume", action="store_true", help="go on with the tournament in DIR")
     command.add_argument("--workers", type=int, default=1, help="processes beside each other; they change no result")
+    command.add_argument("--executor", default="processes", help="of them: processes (default), serial, ray or ray:ADDRESS")
     command.add_argument("--no-records", action="store_true", help="keep no record of each hand: several times faster")
     _add_clock(command, "a process that has died")
     command.add_argument("--startup", type=float, default=20.0, help="for a process to be ready (default 20)")

@@ -3,13 +3,12 @@
 Deal d is hand 0 of game d under the seed (see `engine.seed_game`). It is played once in each *seating* of a format, so
 that the luck of tiles and seats falls on all alike, and a deterministic agent among copies of itself gets exactly 0 a
 deal. Players that draw lots have a stream of their own at each table: for compiled ones a function of (seed, deal,
-seating), for others one of (seed, chunk of deals, agent). The number of workers changes nothing.
+seating), for others one of (seed, chunk of deals, agent). Neither the number of workers nor what they are changes anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -21,6 +20,7 @@ from ._jit import njit
 from .batch import VectorEnv
 from .bots import Human, ProcessAgent
 from .checks import check_int
+from .executors import Executor, Serial, Threads, check_executor, in_order, open_executor
 from .game import IllegalActionError
 from .patterns import Pattern, patterns_in
 from .players import choose
@@ -28,7 +28,6 @@ from .room import Hand, Room, own_stream
 from .rules import Rules
 from .specs import Agent, BuiltIn, make_agent
 from .state import MAX_SEATS, NOTHING, new_states
-from .workers import process_pool
 
 FORMATS = {"1v3": (1, 3), "2v2": (2, 2), "1v2": (1, 2), "duel": (1, 1)}  # seats of A and of B
 CHUNK = 512  # deals played together
@@ -76,15 +75,18 @@ def play(
     seed: int = 0,
     rules: Rules | None = None,
     workers: int = 1,
+    executor: str = "processes",
     progress: Progress | None = None,
 ) -> np.ndarray:
     """The hands of deals first .. last - 1, `(D, R) HAND`. `seating[r, p]` is the place in `specs` of seat p's agent.
 
-    With `workers`, chunks of deals are played beside each other: in threads when all agents are built in, else in
-    processes, each of which makes the agents from their specs. An agent itself may stand for a spec with one worker.
+    With `workers`, chunks of deals are played beside each other by an executor of `executors.KINDS`: `processes` are
+    threads when all agents are built in. Each worker makes the agents from their specs. An agent itself may stand for a
+    spec where this process plays alone.
     """
     parts = []
-    for part in play_chunks(specs, seating, cut(first, last), seed=seed, rules=rules, workers=workers):
+    chunks = cut(first, last)
+    for part in play_chunks(specs, seating, chunks, seed=seed, rules=rules, workers=workers, executor=executor):
         parts.append(part)
         if progress is not None:
             progress(len(part))
@@ -104,41 +106,30 @@ def play_chunks(
     seed: int = 0,
     rules: Rules | None = None,
     workers: int = 1,
+    executor: str = "processes",
 ) -> Generator[np.ndarray, None, None]:
     """As `play`, the hands of one chunk after the other, each as soon as it and all before it are done. What is not yet
     played when the iterator is closed is left."""
     rules = rules or Rules(stakes=False)
     agents = [make_agent(spec) if isinstance(spec, str) else spec for spec in specs]
-    if all(isinstance(agent, BuiltIn) for agent in agents):
-        executor: Executor = ThreadPoolExecutor(workers)
-    elif workers > 1:
-        if not all(isinstance(spec, str) for spec in specs):
-            raise ValueError("more workers than one need specs: an agent itself stays in its process")
-        executor = process_pool(workers, _make_agents, *map(str, specs))
+    if executor == "serial" or (check_executor(executor) == "processes" and workers == 1):
+        crew: Executor = Serial(lambda: agents)
+    elif executor == "processes" and all(isinstance(agent, BuiltIn) for agent in agents):
+        crew = Threads(workers, lambda: agents)
+    elif not all(isinstance(spec, str) for spec in specs):
+        raise ValueError("workers elsewhere need specs: an agent itself stays in its process")
     else:
-        for chunk in chunks:
-            yield play_chunk(agents, seating, *chunk, seed, rules)
-        return
-    try:
-        if isinstance(executor, ThreadPoolExecutor):
-            futures = [executor.submit(play_chunk, agents, seating, *chunk, seed, rules) for chunk in chunks]
-        else:
-            futures = [executor.submit(_play_chunk_there, seating, *chunk, seed, rules) for chunk in chunks]
-        for future in futures:
-            yield future.result()
-    finally:
-        executor.shutdown(cancel_futures=True)
+        crew = open_executor(executor, workers, make_agents, specs)
+    with crew:
+        yield from in_order(crew.each(_play_piece, chunks, seating, seed, rules))
 
 
-_agents: list[Agent] = []  # of a worker process
+def make_agents(specs: Sequence[str]) -> list[Agent]:
+    return [make_agent(spec) for spec in specs]
 
 
-def _make_agents(*specs: str) -> None:
-    _agents[:] = [make_agent(spec) for spec in specs]
-
-
-def _play_chunk_there(*arguments: Any) -> np.ndarray:
-    return play_chunk(_agents, *arguments)
+def _play_piece(agents: Sequence[Agent], chunk: tuple[int, int], seating: np.ndarray, seed: int, rules: Rules) -> np.ndarray:
+    return play_chunk(agents, seating, *chunk, seed, rules)
 
 
 def play_chunk(
@@ -361,13 +352,16 @@ def compare(
     seed: int = 0,
     rules: Rules | None = None,
     workers: int = 1,
+    executor: str = "processes",
     progress: Progress | None = None,
 ) -> Comparison:
     """Play agent `a` against `b` over deals 0 .. deals - 1 of a seed and say how they did. ValueError on bad input."""
     rules, seating = table_for(format, rules)
     check_int(deals, "deals", 2, MAX_DEALS)
     check_int(workers, "workers", 1, 1024)
-    hands = play([a, b], seating, 0, deals, seed=seed, rules=rules, workers=workers, progress=progress)
+    hands = play(
+        [a, b], seating, 0, deals, seed=seed, rules=rules, workers=workers, executor=executor, progress=progress
+    )
     return summarise(a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name, format, hands, seed, rules)
 
 
