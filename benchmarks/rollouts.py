@@ -2,11 +2,12 @@
 
     python -m benchmarks.rollouts --executor ray --rounds 5 configs/ppo/quick.yaml
 
-A round plays one rollout by one worker and one by two, each of all tables of the configuration; all workers live throughout,
-so each pair meets the same machine. Before that one rollout each is played and not counted. Prints the median of the rounds'
-ratios, the decisions a second, the bytes of a call and its answer a decision, and the games that this process plays
-itself (`serial`, no executor) beside them. Exit code 1 when the rollouts are not the same decisions, or the ratio is below
-`--least`.
+A round plays one rollout by one worker and one by two, each of all tables of the configuration, and one by this process
+without an executor; all workers live throughout, so each round meets the same machine. Before that one rollout each is
+played and not counted. In the same rounds one and two workers count to a number: what two are worth on this machine just
+then, with nothing shared and nothing sent; near 2 on an idle one. Prints the decisions a second, the median of the rounds'
+ratios, and the bytes of a call and its answer. Exit code 1 when the rollouts are not the same decisions, or two workers
+are not `--least` times one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ import torch
 from train import rollouts
 from train.ppo import Config, Run, collect, make_run
 from train.runs import read_config
-from wzmj_env.executors import connect_ray
+from wzmj_env.executors import Executor, connect_ray, open_executor
+
+STEPS = 10**7  # a third of a second
 
 
 def played(run: Run) -> float:
@@ -33,6 +36,18 @@ def played(run: Run) -> float:
     torch.manual_seed(1)
     start = time.perf_counter()
     collect(run)
+    return time.perf_counter() - start
+
+
+def count(_: object, steps: int) -> None:
+    for _ in range(steps):
+        pass
+
+
+def counted(executor: Executor) -> float:
+    """Seconds of counting in two pieces."""
+    start = time.perf_counter()
+    list(executor.each(count, [STEPS, STEPS]))
     return time.perf_counter() - start
 
 
@@ -64,25 +79,31 @@ def main() -> int:
     config = read_config(Config, options.config)
     decisions = config.num_envs * config.num_steps
     if options.executor.startswith("ray"):
-        connect_ray(options.executor[4:], 3)  # for all three workers
+        connect_ray(options.executor[4:], 6)  # for all workers, of which two at most work at a time
     one, two = (make_run(replace(config, rollout=options.executor, rollout_workers=n)) for n in (1, 2))
     alone = make_run(config)
     runs = {"this process": alone, "1 worker": one, "2 workers": two}
+    counters = [open_executor(options.executor, n, object) for n in (1, 2)]
     for run in runs.values():
         played(run)
+    for executor in counters:
+        counted(executor)
     same = torch.equal(alone.rollout.actions, one.rollout.actions) and torch.equal(one.rollout.actions, two.rollout.actions)
     seconds: dict[str, list[float]] = {name: [] for name in runs}
+    worth = []
     for number in range(options.rounds):
+        worth.append(counted(counters[0]) / counted(counters[1]))
         for name in list(runs) if number % 2 else reversed(list(runs)):
             seconds[name].append(played(runs[name]))
-    for run in runs.values():
-        run.close()
+    for open_one in (*runs.values(), *counters):
+        open_one.close()
     for name, taken in seconds.items():
         print(f"{name:<14}{decisions / statistics.median(taken):>12,.0f} decisions/s")
     ratios = {name: [a / b for a, b in zip(seconds[name], seconds["2 workers"], strict=True)] for name in runs}
     for name in ("1 worker", "this process"):
         found = ratios[name]
         print(f"two workers, times {name}: {statistics.median(found):.2f} ({min(found):.2f} .. {max(found):.2f})")
+    print(f"two that count, times one: {statistics.median(worth):.2f} ({min(worth):.2f} .. {max(worth):.2f})")
     weights, piece, answer = sizes(make_run(replace(config, rollout_workers=2)))
     half = decisions // 2
     print(f"one call a slice and rollout of {half} decisions: {weights} bytes of weights to each machine, {piece} bytes sent")
