@@ -305,7 +305,7 @@ def make_run(config: Config) -> Run:
         network,
         optimizer,
         Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),
-        Vines(rules, columns, config.seed, config.vine_pairs),
+        Vines(rules, columns, config.seed, config.vine_pairs, config.vine_updates),
         averaged=copy.deepcopy(network),
         opponent=copy.deepcopy(network),
     )
