@@ -32,7 +32,7 @@ import yaml
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from agents.advice import ADVICE_SIZE, ADVISER
+from agents.advice import ADVICE_SIZE, ADVISER, UNITS_A_LOGIT
 from agents.network import MASKED, PRECISIONS, Network, Shape
 from agents.ppo import CHECKPOINT, PPOAgent, first_line, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
@@ -92,7 +92,7 @@ class Config:
     vine_pairs: int = 65536  # playouts of another action in each of those
     vine_minibatches: int = 256
     vine_learning_rate: float = 2e-3  # falls linearly to 0 over them
-    vine_temperature: float = 0.15  # units that a difference of 1 in the logits stands for
+    vine_temperature: float = UNITS_A_LOGIT  # units that a difference of 1 in the logits stands for
     max_minutes: float = 0.0  # stop training after so long, 0 for never
     # learning
     learning_rate: float = 3e-4
