@@ -21,6 +21,7 @@ from wzmj_env.tiles import COPIES, NUM_KINDS
 
 # The player whose scores these are: a version that stays what it is, since weights are trained with it.
 ADVISER, VERSION = "rule:2", RULE_2
+UNITS_A_LOGIT = 0.15  # what a difference of 1 between logits stands for that were learnt as gains on its choice
 
 ADVICE = {
     "RATIO": NUM_ACTIONS,  # log of the action's score over the best one's, not below LEAST_RATIO; illegal: LEAST_RATIO

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.advice import VERSION
+from agents.advice import UNITS_A_LOGIT, VERSION
 from wzmj_env import engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import HU, NUM_ACTIONS
@@ -43,7 +43,7 @@ CANDIDATES = 5  # actions looked at, the best beforehand
 MEAN_GAIN, GAIN_VARIANCE = -0.6, 0.08
 SURE = 1e-3  # the least variance, in units
 # By weights the mean is a difference of logits, the variance what they leave unknown for each other seat, in units.
-UNITS_A_LOGIT, UNKNOWN_VARIANCE = 0.15, 0.01
+UNKNOWN_VARIANCE = 0.01
 HOPELESS = 3.0  # an action so many deviations below is not looked at
 WORLD_VARIANCE = 3.6  # of one world's difference for each other seat, worth PRIOR_WORLDS worlds of evidence
 PRIOR_WORLDS = 8
@@ -91,9 +91,10 @@ def _begin(states, planes, mask, logits, rows, scores, trust):
     n = 0
     while n < len(rows) and (n == 0 or scores[action] > ILLEGAL):
         behind = best - scores[action]
-        prior, spread = MEAN_GAIN * others * behind, max(GAIN_VARIANCE * others * others * behind, SURE)
         if len(logits):
             prior, spread = -behind, UNKNOWN_VARIANCE * others * others
+        else:
+            prior, spread = MEAN_GAIN * others * behind, max(GAIN_VARIANCE * others * others * behind, SURE)
         if n > 0 and prior + HOPELESS * math.sqrt(spread) < 0:
             break
         rows[n] = 0

@@ -64,8 +64,8 @@ def test_a_factory_gets_its_arguments():
         ("test_specs:Bot?last", "key=value"),
         ("test_specs:Bot?last=1&last=2", "twice"),
         ("ppo:no/such/run", "no/such/run"),
-        (7, "spec of an agent must be a text"),
-        ("cmd:\udce4", "1 to 1000 characters"),
+        (7, "a spec is a text"),
+        ("cmd:python \udce4", "1 to 1000 characters"),
     ],
 )
 def test_a_wrong_spec_is_named_in_one_clear_error(spec, what):

@@ -34,7 +34,7 @@ import yaml
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from agents.advice import ADVICE_SIZE, ADVISER
+from agents.advice import ADVICE_SIZE, ADVISER, UNITS_A_LOGIT
 from agents.network import MASKED, PRECISIONS, Network, Shape
 from agents.ppo import CHECKPOINT, PPOAgent, first_line, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
@@ -100,7 +100,7 @@ class Config:
     vine_pairs: int = 65536  # playouts of another action in each of those
     vine_minibatches: int = 256
     vine_learning_rate: float = 2e-3  # falls linearly to 0 over them
-    vine_temperature: float = 0.15  # units that a difference of 1 in the logits stands for
+    vine_temperature: float = UNITS_A_LOGIT  # units that a difference of 1 in the logits stands for
     max_minutes: float = 0.0  # stop training after so long, 0 for never
     # learning
     learning_rate: float = 3e-4
@@ -328,7 +328,7 @@ def make_run(config: Config, ranks: Ranks = ALONE) -> Run:
         network,
         optimizer,
         Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),
-        Vines(rules, columns, config.seed, config.vine_pairs),
+        Vines(rules, columns, config.seed, config.vine_pairs, config.vine_updates),
         averaged=copy.deepcopy(network),
         opponent=copy.deepcopy(network),
         ranks=ranks,

@@ -92,6 +92,21 @@ def _play(states, seats, discarder, actions, rewards, done, counts):
 
 
 @njit
+def write_decision(s, columns, central, planes, scores, inputs, mask, advice):
+    """Fill inputs, mask and, unless it is empty, advice for the seat to act. `planes`, `(STATE_SIZE,) uint8`, and `scores`,
+    `(NUM_ACTIONS,) float64`, are room to work in; `central`: columns lie behind those of the observation."""
+    write_legal(s, mask)
+    if central:
+        write_state(s, planes)
+    else:
+        write_observation(s, np.int64(s.player), planes[:OBSERVATION_SIZE])
+    for column in range(len(columns)):
+        inputs[column] = planes[columns[column]]
+    if len(advice):
+        write_advice(s, scores, advice)
+
+
+@njit
 def _show(states, seats, columns, central, inputs, masks, players, learners, advice):
     planes = np.empty(STATE_SIZE, np.uint8)
     scores = np.empty(NUM_ACTIONS, np.float64)
@@ -99,15 +114,7 @@ def _show(states, seats, columns, central, inputs, masks, players, learners, adv
         s = states[i]
         players[i] = s.player
         learners[i] = seats[i, s.player] == LEARNER
-        write_legal(s, masks[i])
-        if central:
-            write_state(s, planes)
-        else:
-            write_observation(s, np.int64(s.player), planes[:OBSERVATION_SIZE])
-        for column in range(len(columns)):
-            inputs[i, column] = planes[columns[column]]
-        if advice.shape[1]:
-            write_advice(s, scores, advice[i])
+        write_decision(s, columns, central, planes, scores, inputs[i], masks[i], advice[i])
 
 
 @njit

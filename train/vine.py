@@ -14,12 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.advice import ADVICE_SIZE, ADVISER, VERSION, write_advice
+from agents.advice import ADVICE_SIZE, ADVISER, VERSION
+from train.tables import write_decision
 from wzmj_env import Rules, engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import CHI_LOW, NUM_ACTIONS
-from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE, write_legal, write_observation, write_state
-from wzmj_env.players import POLICIES, choose
+from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE
+from wzmj_env.players import POLICIES, choose, draw_lot
 from wzmj_env.state import NOTHING, new_states
 from wzmj_env.strategy import ILLEGAL, best_action, rule_scores
 
@@ -27,7 +28,6 @@ POLICY = POLICIES[ADVISER]
 SHARE = 0.8  # of the best score, which a discard or a gang must have to be tried; other actions always are
 OTHERS = 6  # actions from which the one to try is drawn
 KEPT_SHARE, MOST_KEPT = 0.25, 64  # of the decisions of a hand: those of one hand are not independent
-_HALF = np.uint64(32)
 
 
 @dataclass
@@ -50,13 +50,6 @@ class Pairs:
 
 
 @njit
-def _lot(s, n):
-    """A number below n from the game's stream for players, of which the rule player takes nothing."""
-    s.policy += engine.GAMMA
-    return engine.scaled(engine.mix(s.policy) >> _HALF, n)
-
-
-@njit
 def _rank(scores, ranked):
     """Enter the rule player's choice and behind it what is worth a try, best first; how many. Uses up the scores."""
     best, n = scores.max(), 0
@@ -73,12 +66,13 @@ def _rank(scores, ranked):
 
 @njit
 def _play_out(s, kept, place, share):
-    """Play to the end of the hand. Of the decisions on the way, states of some are kept; how many."""
+    """Play to the end of the hand. Of the decisions on the way, states of some are kept; how many. Lots come from the game's
+    stream for players, of which the rule player takes nothing."""
     n = 0
     while s[place].player != NOTHING:
         action = engine.forced_action(s[place])
         if action < 0:
-            if n < len(kept) and _lot(s[place], 1024) < share * 1024:
+            if n < len(kept) and draw_lot(s[place], 1024) < share * 1024:
                 kept[n] = s[place]
                 n += 1
             action = choose(s[place], POLICY)
@@ -103,20 +97,13 @@ def _grow(states, kept, seed, number, columns, central, inputs, masks, advice, c
             if n < 2 or row == len(gains):
                 continue
             p = np.int64(s.player)
-            chosen[row], other[row] = ranked[0], ranked[1 + _lot(states[hand], n - 1)]
+            chosen[row], other[row] = ranked[0], ranked[1 + draw_lot(states[hand], n - 1)]
             states[trial] = kept[i]
             engine.step(states[trial], other[row])
             _play_out(states, kept[:0], trial, 0.0)
             paid[row] = states[hand].payments[p] / s.unit
             gains[row] = states[trial].payments[p] / s.unit - paid[row]
-            if central:
-                write_state(s, planes)
-            else:
-                write_observation(s, p, planes[:OBSERVATION_SIZE])
-            for column in range(len(columns)):
-                inputs[row, column] = planes[columns[column]]
-            write_legal(s, masks[row])
-            write_advice(s, scores, advice[row])
+            write_decision(s, columns, central, planes, scores, inputs[row], masks[row], advice[row])
             row += 1
 
 
@@ -134,17 +121,17 @@ def grow(rules: Rules, columns: np.ndarray, seed: int, number: int, size: int) -
 
 
 class Vines:
-    """Pairs by number, the next ones grown on a thread while the last are learnt from."""
+    """Pairs by number below `count`, the next ones grown on a thread while the last are learnt from."""
 
-    def __init__(self, rules: Rules, columns: np.ndarray, seed: int, size: int) -> None:
+    def __init__(self, rules: Rules, columns: np.ndarray, seed: int, size: int, count: int) -> None:
         self._asked = rules, columns, seed
-        self._size = size
+        self._size, self._count = size, count
         self._pool = ThreadPoolExecutor(1, "vines")
         self._next: dict[int, Future[Pairs]] = {}
 
     def take(self, number: int) -> Pairs:
         now = self._next.pop(number, None) or self._submit(number)
-        self._next = {number + 1: self._submit(number + 1)}
+        self._next = {n: self._submit(n) for n in range(number + 1, min(number + 2, self._count))}
         return now.result()
 
     def _submit(self, number: int) -> Future[Pairs]:

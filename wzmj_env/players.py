@@ -27,18 +27,24 @@ _HALF = np.uint64(32)
 RANDOM, GREEDY, RULE_1, RULE_2 = range(4)
 POLICIES = {"random": RANDOM, "greedy": GREEDY, "rule:1": RULE_1, "rule:2": RULE_2, "rule": RULE_2}
 
-__all__ = ["POLICIES", "choose", "greedy_action", "random_action"]
+__all__ = ["POLICIES", "choose", "draw_lot", "greedy_action", "random_action"]
 
 # --- random ----------------------------------------------------------------------------------------------------------
 
 
 @njit
-def random_action(s):
-    """A legal action, each as likely as another, from the game's own stream for players."""
+def draw_lot(s, n):
+    """A number below n, each as likely as another, from the game's own stream for players."""
     s.policy += GAMMA
+    return scaled(mix(s.policy) >> _HALF, n)
+
+
+@njit
+def random_action(s):
+    """A legal action, each as likely as another."""
     low, high = s.legal[0], s.legal[1]
     low_count = popcount(low)
-    skip = scaled(mix(s.policy) >> _HALF, low_count + popcount(high))
+    skip = draw_lot(s, low_count + popcount(high))
     base, bits = np.int64(0), low
     if skip >= low_count:
         base, bits, skip = LEGAL_BASE, high, skip - low_count

@@ -78,8 +78,8 @@ class BuiltIn:
 
 def make_agent(spec: str) -> Agent:
     """The agent that a spec names. ValueError names the spec, what is wrong with it and what is allowed."""
-    if spec != "":
-        check_name(spec, "the spec of an agent")
+    if not isinstance(spec, str):
+        raise ValueError(f"agent {spec!r}: a spec is a text; {ALLOWED}")
     if spec in POLICIES:
         return BuiltIn(spec)
     target, _, query = spec.partition("?")
@@ -104,7 +104,7 @@ def make_agent(spec: str) -> Agent:
     if not callable(getattr(agent, "act", None)) or not callable(getattr(agent, "reset", None)):
         raise ValueError(f"agent {spec!r}: what it made has no act(observations, masks) and reset(seed), nor"
                          " act(observation, mask, info)")  # fmt: skip
-    agent.name = spec
+    agent.name = check_name(spec, "the spec of an agent")
     return agent
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-PR_SET_PDEATHSIG = 1  # from linux/prctl.h
+from . import keeper
 
 
 def process_pool(workers: int, begin: Callable[..., Any] | None = None, *arguments: Any) -> ProcessPoolExecutor:
@@ -22,7 +22,7 @@ def process_pool(workers: int, begin: Callable[..., Any] | None = None, *argumen
 
 def _begin(parent: int, begin: Callable[..., Any] | None, arguments: tuple[Any, ...]) -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(keeper.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it died before
             os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
