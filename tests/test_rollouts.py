@@ -126,7 +126,7 @@ def test_wrong_configurations_are_refused(changes, what):
 
 # --- learners --------------------------------------------------------------------------------------------------------
 
-VINES = {"prior": "rule:2", "vine_updates": 1, "vine_pairs": 16, "vine_minibatches": 2, "target_kl": 1.0}
+VINES = {"prior": "rule:2", "vine_updates": 1, "vine_decisions": 16, "vine_minibatches": 2, "target_kl": 1.0}
 
 
 def by_torchrun(config, tmp_path):

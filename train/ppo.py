@@ -52,7 +52,7 @@ from train.runs import (
     write_durably,
 )
 from train.tables import BY_VALUE, COMPILED, DISCARDS, HANDS, LEARNER, PAID_BESIDE, SEATS_BESIDE, SNAPSHOT, Tables, draw
-from train.vine import Pairs, Vines
+from train.vine import Trials, Vines
 from wzmj_env import Rules
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.duplicate import FORMATS, Comparison, compare
@@ -96,8 +96,9 @@ class Config:
     num_steps: int = 128  # decisions at each table in a rollout
     num_updates: int = 100
     imitate_updates: int = 0  # at first: play as the rule player, learn its choices and what they are worth
-    vine_updates: int = 0  # then: learn what other actions gain on the rule player's choice, see `train.vine`
-    vine_pairs: int = 65536  # playouts of another action in each of those
+    vine_updates: int = 0  # then: learn what actions gain when the rule player goes on from there, see `train.vine`
+    vine_decisions: int = 65536  # at which actions are tried in each of those
+    vine_rule: str = "rule:1"  # the player of these games
     vine_minibatches: int = 256
     vine_learning_rate: float = 2e-3  # falls linearly to 0 over them
     vine_temperature: float = UNITS_A_LOGIT  # units that a difference of 1 in the logits stands for
@@ -148,7 +149,7 @@ class Config:
         for name, allowed in (("precision", PRECISIONS), ("prior", ("", ADVISER))):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {getattr(self, name)!r}")
-        for field_name, names in (("eval_against", self.eval_against), ("rule", (self.rule,))):
+        for field_name, names in (("eval_against", self.eval_against), ("rule", (self.rule,)), ("vine_rule", (self.vine_rule,))):
             for name in names:
                 if name not in POLICIES:
                     raise ValueError(f"{field_name} must be of {', '.join(POLICIES)}, not {name!r}")
@@ -156,10 +157,10 @@ class Config:
             raise ValueError(f"seed must be below {EVALUATION_SEED}, not {self.seed}")
         if self.num_envs * self.num_steps < 2 * self.num_minibatches:
             raise ValueError("num_minibatches must leave two decisions or more for each")
-        if self.vine_pairs < 2 * self.vine_minibatches:
-            raise ValueError("vine_minibatches must leave two pairs or more for each")
+        if self.vine_decisions < 2 * self.vine_minibatches:
+            raise ValueError("vine_minibatches must leave two decisions or more for each")
         if self.vine_updates and not self.prior:
-            raise ValueError("vine_updates need a prior: what they learn is what other actions gain on its choice")
+            raise ValueError("vine_updates need a prior: it says where to begin")
         check_executor(self.rollout)
         _ = self.shape
 
@@ -284,6 +285,7 @@ class Run:
             "learning": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "pool": self.pool,
+            "vines": self.vines.network.state_dict(),
             "torch_rng": torch.get_rng_state(),
             "tables": {**tables, "states": torch.from_numpy(tables["states"])},
             "held": {
@@ -304,6 +306,7 @@ class Run:
                 getattr(self.rollout, name)[: self.rollout.held, self.own] = kept["held"][name][:, self.own]
             self.rollout.valid[: self.rollout.held, self.own] = kept["held"]["valid"].numpy()[:, self.own]
             self.pool = list(kept["pool"])
+            self.vines.network.load_state_dict(kept["vines"])
             for name in ("update", "decisions", "hands", "seconds", "best"):
                 setattr(self, name, kept[name])
             torch.set_rng_state(kept["torch_rng"])
@@ -328,7 +331,7 @@ def make_run(config: Config, ranks: Ranks = ALONE) -> Run:
         network,
         optimizer,
         Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),
-        Vines(rules, columns, config.seed, config.vine_pairs, config.vine_updates),
+        Vines(rules, network, POLICIES[config.vine_rule], config.seed, config.vine_decisions, config.vine_updates),
         averaged=copy.deepcopy(network),
         opponent=copy.deepcopy(network),
         ranks=ranks,
@@ -597,34 +600,44 @@ def learn(run: Run, batch: Batch, rows: Tensor) -> dict[str, float]:
     }
 
 
-def vine_loss(network: nn.Module, pairs: Pairs, config: Config) -> tuple[Tensor, Tensor]:
-    """Of the differences of logits as gains, and of the values as payments; the first alone, in units squared."""
-    logits, values = network(pairs.inputs, pairs.masks, pairs.advice)
-    both = logits.gather(1, torch.stack((pairs.chosen, pairs.other), 1))
-    squared = ((both[:, 1] - both[:, 0]) * config.vine_temperature - pairs.gains) ** 2
-    of_values = (values - config.reward_scale * pairs.paid) ** 2
-    return 0.5 * (config.reward_scale**2 * squared + config.vf_coef * of_values).mean(), squared.detach().mean()
+def vine_loss(network: nn.Module, trials: Trials, config: Config) -> tuple[Tensor, Tensor]:
+    """Of the logits as payments, up to the mean of each decision, and of the values as payments of the rule player; the
+    first alone, in units squared."""
+    logits, values = network(trials.inputs, trials.masks, trials.advice)
+    counted = trials.tried >= 0
+    wrong = logits.gather(1, trials.tried.clamp_min(0)) * config.vine_temperature - trials.paid
+    squared = spread(wrong, counted).mean()
+    of_values = (values - config.reward_scale * trials.paid[:, 0]) ** 2
+    return config.reward_scale**2 * squared + 0.5 * config.vf_coef * of_values.mean(), squared.detach()
+
+
+def spread(values: Tensor, counted: Tensor) -> Tensor:
+    """Sums of squares about the mean of those counted, row by row."""
+    mean = (values * counted).sum(1, keepdim=True) / counted.sum(1, keepdim=True)
+    return ((values - mean).square() * counted).sum(1)
 
 
 def learn_vines(run: Run) -> tuple[int, dict[str, float]]:
-    """One pass over fresh pairs; how many, and what to log."""
+    """One pass over fresh trials; at how many decisions, and what to log."""
     config = run.config
     number = run.update - config.imitate_updates
     with run.timed("play"):
-        pairs = run.vines.take(number)
+        trials = run.vines.take(number, run.network)
     learning_rate = config.vine_learning_rate * (1 - number / config.vine_updates)
     set_learning_rate(run, learning_rate)
     error = 0.0
     with run.timed("learn"):
-        for rows in torch.randperm(len(pairs)).tensor_split(config.vine_minibatches):
+        for rows in torch.randperm(len(trials)).tensor_split(config.vine_minibatches):
             own, weight = run.ranks.share(rows, torch.arange(len(rows)) % run.ranks.size == run.ranks.number)
-            loss, squared = vine_loss(run.learner, pairs[own], config)
+            loss, squared = vine_loss(run.learner, trials[own], config)
             step(run, loss * weight)
             error += squared.item() * weight / config.vine_minibatches
         keep_average(run)
-    return len(pairs), {
+    counted = trials.tried >= 0
+    return len(trials), {
+        "vines/tried": counted.float().sum(1).mean().item(),
         "losses/gain_error": run.ranks.mean(torch.tensor(error, dtype=torch.float64)).item(),
-        "losses/gain_variance": float(pairs.gains.var()),
+        "losses/gain_variance": spread(trials.paid, counted).mean().item(),
         "learning_rate": learning_rate,
     }
 

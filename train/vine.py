@@ -1,12 +1,15 @@
-"""Vines (Schulman et al. 2015, TRPO, section 5.2): two playouts from one state, which tell what another action gains.
+"""Vines (Schulman et al. 2015, TRPO, section 5.2): playouts of several actions from one state, with the same wall.
 
-The rule player has all seats. At some of its decisions, from the very state, another action is taken and played to its end
-by the same players with the same wall. The difference of the seat's two payments is an unbiased sample of the advantage of
-that action over the rule player's choice, with most of the luck of the tiles gone from it, and costs half a hand.
+The rule player has all seats. At some of its decisions, from the very state, other actions that the learning policy might
+take are taken too, and each is played to its end by the same players. How the seat's payments differ is an unbiased sample
+of how the advantages of these actions over the rule player do, with most of the luck of the tiles gone from it, and each
+costs half a hand.
 """
 
 from __future__ import annotations
 
+import copy
+import math
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -14,128 +17,177 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.advice import ADVICE_SIZE, ADVISER, VERSION
+from agents.advice import ADVICE_SIZE
+from agents.network import Network
 from train.tables import write_decision
 from wzmj_env import Rules, engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import CHI_LOW, NUM_ACTIONS
 from wzmj_env.observe import OBSERVATION_SIZE, STATE_SIZE
-from wzmj_env.players import POLICIES, choose, draw_lot
+from wzmj_env.players import choose, draw_lot
 from wzmj_env.state import NOTHING, new_states
-from wzmj_env.strategy import ILLEGAL, best_action, rule_scores
 
-POLICY = POLICIES[ADVISER]
-SHARE = 0.8  # of the best score, which a discard or a gang must have to be tried; other actions always are
-OTHERS = 6  # actions from which the one to try is drawn
+TRIED = 4  # actions at most of one state: the rule player's and those of so many draws less one
+HEAT = 2.0  # of the policy that they are drawn from: its logits are divided by this
+EVENLY = 0.25  # of the last lots fall evenly on claims, passes, wins and stakes, which a sure policy would never try
 KEPT_SHARE, MOST_KEPT = 0.25, 64  # of the decisions of a hand: those of one hand are not independent
+CHUNK = 4096  # decisions that the network sees at once
+
+HAND, TRIAL = range(2)  # places of the states that playouts work with
 
 
 @dataclass
-class Pairs:
-    """Decisions `(N, ..)`, an action tried at each beside the rule player's choice, and what came of both in units."""
+class Trials:
+    """Decisions `(N, ..)` and, of each, actions tried, `(N, TRIED) int64`, the rule player's first and -1 behind the last;
+    the seat's payments that came of them, in units, `(N, TRIED) float32`."""
 
     inputs: Tensor
     masks: Tensor
     advice: Tensor
-    chosen: Tensor
-    other: Tensor
-    gains: Tensor  # the payment after the other action, less that after the choice
-    paid: Tensor  # the payment after the choice
+    tried: Tensor
+    paid: Tensor
 
-    def __getitem__(self, rows: Tensor) -> Pairs:
-        return Pairs(**{name: values.index_select(0, rows) for name, values in vars(self).items()})
+    def __getitem__(self, rows: Tensor) -> Trials:
+        return Trials(**{name: values.index_select(0, rows) for name, values in vars(self).items()})
 
     def __len__(self) -> int:
-        return len(self.gains)
+        return len(self.tried)
 
 
 @njit
-def _rank(scores, ranked):
-    """Enter the rule player's choice and behind it what is worth a try, best first; how many. Uses up the scores."""
-    best, n = scores.max(), 0
-    while n < len(ranked):
-        action = best_action(scores)
-        if scores[action] == ILLEGAL:
-            break
-        if n == 0 or action >= CHI_LOW or scores[action] >= SHARE * best:
-            ranked[n] = action
-            n += 1
-        scores[action] = ILLEGAL
-    return n
-
-
-@njit
-def _play_out(s, kept, place, share):
-    """Play to the end of the hand. Of the decisions on the way, states of some are kept; how many. Lots come from the game's
-    stream for players, of which the rule player takes nothing."""
+def _play_out(s, place, policy, kept, taken, share):
+    """Play to the end of the hand. Of the decisions on the way some are kept, with the action taken; how many. Lots come from
+    the game's stream for players, of which the rule player takes nothing."""
     n = 0
     while s[place].player != NOTHING:
         action = engine.forced_action(s[place])
         if action < 0:
+            action = choose(s[place], policy)
             if n < len(kept) and draw_lot(s[place], 1024) < share * 1024:
                 kept[n] = s[place]
+                taken[n] = action
                 n += 1
-            action = choose(s[place], POLICY)
         engine.step(s[place], action)
     return n
 
 
 @njit
-def _grow(states, kept, seed, number, columns, central, inputs, masks, advice, chosen, other, gains, paid):
-    hand, trial = 0, 1  # places
-    planes = np.empty(STATE_SIZE, np.uint8)
-    scores, ranked = np.empty(NUM_ACTIONS), np.empty(1 + OTHERS, np.int64)
-    engine.seed_game(states[hand], seed, number)
-    row = 0
-    while row < len(gains):
-        engine.begin_next_hand(states[hand], False)
-        num_kept = _play_out(states, kept, hand, KEPT_SHARE)
-        for i in range(num_kept):
-            s = kept[i]
-            rule_scores(s, VERSION, scores)
-            n = _rank(scores, ranked)
-            if n < 2 or row == len(gains):
-                continue
-            p = np.int64(s.player)
-            chosen[row], other[row] = ranked[0], ranked[1 + draw_lot(states[hand], n - 1)]
-            states[trial] = kept[i]
-            engine.step(states[trial], other[row])
-            _play_out(states, kept[:0], trial, 0.0)
-            paid[row] = states[hand].payments[p] / s.unit
-            gains[row] = states[trial].payments[p] / s.unit - paid[row]
-            write_decision(s, columns, central, planes, scores, inputs[row], masks[row], advice[row])
-            row += 1
+def _play_hands(states, policy, kept, tried, paid):
+    """Play hands until all of `kept` are decisions of theirs; enter what was taken and paid."""
+    n = 0
+    while n < len(kept):
+        engine.begin_next_hand(states[HAND], False)
+        last = n + _play_out(states, HAND, policy, kept[n : n + MOST_KEPT], tried[n : n + MOST_KEPT, 0], KEPT_SHARE)
+        while n < last:
+            paid[n, 0] = states[HAND].payments[np.int64(kept[n].player)] / kept[n].unit
+            n += 1
 
 
-def grow(rules: Rules, columns: np.ndarray, seed: int, number: int, size: int) -> Pairs:
-    """`size` pairs, a function of the seed and the `number` alone. `columns`: the inputs, as places in the flat state."""
-    inputs, masks = np.empty((size, len(columns)), np.uint8), np.empty((size, NUM_ACTIONS), np.int8)
-    advice = np.empty((size, ADVICE_SIZE), np.float32)
-    chosen, other = np.empty(size, np.int64), np.empty(size, np.int64)
-    gains, paid = np.empty(size, np.float32), np.empty(size, np.float32)
-    states, kept = new_states(2, rules), new_states(MOST_KEPT, rules)
+@njit
+def _show(kept, columns, central, inputs, masks, advice):
+    planes, scores = np.empty(STATE_SIZE, np.uint8), np.empty(NUM_ACTIONS)
+    for i in range(len(kept)):
+        write_decision(kept[i], columns, central, planes, scores, inputs[i], masks[i], advice[i])
+
+
+@njit
+def _propose(logits, masks, lots, tried):
+    """Enter, behind the actions taken, those that the lots draw from the policies of `logits`, each once."""
+    chances, evenly = np.empty(NUM_ACTIONS), np.empty(NUM_ACTIONS)
+    for i in range(len(logits)):
+        highest = logits[i].max()
+        for action in range(NUM_ACTIONS):
+            chances[action] = math.exp((logits[i, action] - highest) / HEAT)
+            evenly[action] = masks[i, action] if action >= CHI_LOW else 0
+        n = 1
+        for j in range(TRIED - 1):
+            lot = lots[i, j]
+            if j == TRIED - 2 and evenly.any() and lot < EVENLY:
+                action = _fall(evenly, lot / EVENLY)
+            else:
+                action = _fall(chances, lot)
+            if not (tried[i, :n] == action).any():
+                tried[i, n] = action
+                n += 1
+
+
+@njit
+def _fall(chances, lot):
+    """Where a lot from [0, 1) falls, by chances of any sum."""
+    missing, last = lot * chances.sum(), 0
+    for action in range(NUM_ACTIONS):
+        if chances[action] > 0:
+            last = action
+            missing -= chances[action]
+            if missing < 0:
+                break
+    return last
+
+
+@njit
+def _try(states, policy, kept, tried, paid):
+    """Play the other actions out."""
+    for i in range(len(kept)):
+        for j in range(1, TRIED):
+            if tried[i, j] >= 0:
+                states[TRIAL] = kept[i]
+                engine.step(states[TRIAL], tried[i, j])
+                _play_out(states, TRIAL, policy, kept[:0], tried[:0, 0], 0.0)
+                paid[i, j] = states[TRIAL].payments[np.int64(kept[i].player)] / kept[i].unit
+
+
+@torch.no_grad()
+def grow(rules: Rules, network: Network, policy: int, seed: int, number: int, size: int) -> Trials:
+    """Trials at `size` decisions of games by the compiled player `policy`, of actions that the network draws: a function of
+    its weights, the seed and the `number` alone."""
+    columns = network.shape.columns
     central = bool(columns.max() >= OBSERVATION_SIZE)
-    arrays = (inputs, masks, advice, chosen, other, gains, paid)
-    _grow(states, kept, np.uint64(seed), number, columns, central, *arrays)
-    return Pairs(*map(torch.from_numpy, arrays))
+    states, kept = new_states(2, rules), new_states(CHUNK, rules)
+    engine.seed_game(states[HAND], np.uint64(seed), number)
+    lots = np.random.default_rng((seed, number))
+    found, parts = 0, []
+    while found < size:
+        tried, paid = np.full((CHUNK, TRIED), -1), np.zeros((CHUNK, TRIED), np.float32)
+        inputs, masks = np.empty((CHUNK, len(columns)), np.uint8), np.empty((CHUNK, NUM_ACTIONS), np.int8)
+        advice = np.empty((CHUNK, ADVICE_SIZE), np.float32)
+        _play_hands(states, policy, kept, tried, paid)
+        _show(kept, columns, central, inputs, masks, advice)
+        logits = network.policy(*map(torch.from_numpy, (inputs, masks, advice))).numpy()
+        _propose(logits, masks, lots.random((CHUNK, TRIED - 1)), tried)
+        rows = np.flatnonzero(tried[:, 1] >= 0)[: size - found]
+        part = [values[rows] for values in (inputs, masks, advice, tried, paid)]
+        _try(states, policy, kept[rows], *part[3:])
+        parts.append(part)
+        found += len(rows)
+    return Trials(*(torch.from_numpy(np.concatenate(arrays)) for arrays in zip(*parts, strict=True)))
 
 
 class Vines:
-    """Pairs by number below `count`, the next ones grown on a thread while the last are learnt from."""
+    """Trials by number below `count`, the next ones grown on a thread while the last are learnt from.
 
-    def __init__(self, rules: Rules, columns: np.ndarray, seed: int, size: int, count: int) -> None:
-        self._asked = rules, columns, seed
-        self._size, self._count = size, count
+    They try what `network` would, a copy of the learning one that each `take` brings up to date: what the next ones come of,
+    so that it is part of a checkpoint.
+    """
+
+    def __init__(self, rules: Rules, network: Network, policy: int, seed: int, size: int, count: int) -> None:
+        self.network = copy.deepcopy(network)
+        self._rules, self._policy, self._seed, self._size, self._count = rules, policy, seed, size, count
         self._pool = ThreadPoolExecutor(1, "vines")
-        self._next: dict[int, Future[Pairs]] = {}
+        self._next: tuple[int, Future[Trials]] | None = None
 
-    def take(self, number: int) -> Pairs:
-        now = self._next.pop(number, None) or self._submit(number)
-        self._next = {n: self._submit(n) for n in range(number + 1, min(number + 2, self._count))}
-        return now.result()
+    def take(self, number: int, network: Network) -> Trials:
+        """Those of this number; the next ones will be of the network as it is now."""
+        under_way, self._next = self._next, None
+        if under_way is None or under_way[0] != number:
+            under_way = number, self._submit(number)
+        trials = under_way[1].result()
+        self.network.load_state_dict(network.state_dict())
+        if number + 1 < self._count:
+            self._next = number + 1, self._submit(number + 1)
+        return trials
 
-    def _submit(self, number: int) -> Future[Pairs]:
-        return self._pool.submit(grow, *self._asked, number, self._size)
+    def _submit(self, number: int) -> Future[Trials]:
+        return self._pool.submit(grow, self._rules, self.network, self._policy, self._seed, number, self._size)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
