@@ -49,7 +49,6 @@ from train.runs import (
     read_config,
     save_checkpoint,
     write_curve,
-    write_durably,
 )
 from train.tables import BY_VALUE, COMPILED, DISCARDS, HANDS, LEARNER, PAID_BESIDE, SEATS_BESIDE, SNAPSHOT, Tables, draw
 from train.vine import Trials, Vines
@@ -57,6 +56,7 @@ from wzmj_env import Rules
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.duplicate import FORMATS, Comparison, compare
 from wzmj_env.executors import check_executor
+from wzmj_env.files import write_whole
 from wzmj_env.players import POLICIES
 from wzmj_env.specs import CLONE
 
@@ -711,7 +711,7 @@ def evaluate(run: Run, folder: Path) -> dict[str, list[float]]:
         found[f"eval/{name}"] = [c.mean, c.low, c.high]
     if found and c.mean > run.best:
         run.best = c.mean
-        write_durably(folder / BEST, weights_as_bytes(run.averaged, run.rules.num_players))
+        write_whole(folder / BEST, weights_as_bytes(run.averaged, run.rules.num_players))
     return found
 
 
@@ -748,13 +748,13 @@ def train(run: Run, folder: Path, stop_at: int | None = None) -> None:
 def report(run: Run, folder: Path) -> None:
     """The weights alone, the table against the built-in players, its JSON, and the picture."""
     rules, config = run.rules, run.config
-    write_durably(folder / WEIGHTS, weights_as_bytes(run.averaged, rules.num_players))
+    write_whole(folder / WEIGHTS, weights_as_bytes(run.averaged, rules.num_players))
     results = []
     for name in config.eval_against if config.final_deals else ():
         results.append(measure(f"ppo:{folder / WEIGHTS}", name, config.final_deals, rules, config.workers))
     if results:
         print(table(results))
-        write_durably(folder / "results.json", json.dumps([c.to_dict() for c in results], indent=1).encode())
+        write_whole(folder / "results.json", json.dumps([c.to_dict() for c in results], indent=1))
     print(f"learning curve: {draw_curve(folder, config.eval_against)}")
 
 
@@ -791,7 +791,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if folder is None:
             folder = fresh_folder(Path(config.run_dir)) if ranks.leads else Path(config.run_dir)
             if ranks.leads:
-                write_durably(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False).encode())
+                write_whole(folder / "config.yaml", yaml.safe_dump(plain(config), sort_keys=False))
     except (ValueError, OSError) as error:
         print(f"train.ppo: {error}", file=sys.stderr)
         return 2

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import fields
-from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 import torch
 import yaml
 from torch.utils.tensorboard import SummaryWriter
+
+from wzmj_env.files import whole_file, write_whole
 
 C = TypeVar("C")
 
@@ -73,27 +73,10 @@ def plain(config: Any) -> dict[str, Any]:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Put `content` at `path` so that whenever the power fails the old file or the new one is there, whole."""
-    temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    if os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
 def save_checkpoint(path: Path, checkpoint: dict[str, Any]) -> None:
     """Write a checkpoint of tensors and plain values, readable by `torch.load(weights_only=True)`."""
-    buffer = BytesIO()
-    torch.save(checkpoint, buffer)
-    write_durably(path, buffer.getvalue())
+    with whole_file(path) as file:
+        torch.save(checkpoint, file)
 
 
 def fresh_folder(path: Path) -> Path:
@@ -118,7 +101,7 @@ class Metrics:
     def __init__(self, folder: Path, last_update: int) -> None:
         self.path = folder / METRICS
         kept = [row for row in read_metrics(folder) if row["update"] <= last_update]
-        write_durably(self.path, "".join(json.dumps(row) + "\n" for row in kept).encode())
+        write_whole(self.path, "".join(json.dumps(row) + "\n" for row in kept))
         self.board = SummaryWriter(str(folder), purge_step=last_update + 1)
 
     def write(self, row: dict[str, Any]) -> None:
@@ -149,7 +132,7 @@ def write_curve(folder: Path, opponents: Sequence[str]) -> Path:
                 where = f"{row['update']},{row['decisions']},{row['seconds'] / 3600:.4f}"
                 lines.append(",".join((where, name, *(f"{x:.4f}" for x in row[f"eval/{name}"]))))
     path = folder / "curve.csv"
-    write_durably(path, ("\n".join(lines) + "\n").encode())
+    write_whole(path, "\n".join(lines) + "\n")
     return path
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ._version import __version__
 from .checks import check_int
-from .files import whole_file
+from .files import write_whole
 
 DONE, FAILED, WRONG_USE = 0, 1, 2
 MAX_SECONDS = 3600
@@ -25,8 +25,7 @@ MAX_SECONDS = 3600
 
 def write_json(path: str | Path, value: Any) -> None:
     """Write a JSON file whole or not at all."""
-    with whole_file(path) as file:
-        file.write(json.dumps(value, indent=1).encode() + b"\n")
+    write_whole(path, json.dumps(value, indent=1) + "\n")
 
 
 def _rules(path: str | None, num_players: int) -> Any:

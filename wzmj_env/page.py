@@ -18,7 +18,7 @@ from typing import Any
 
 from . import actions, svg, tiles
 from .engine import DEALT
-from .files import whole_file
+from .files import write_whole
 from .glyphs import EM, GLYPHS
 from .record import VERSIONS, Record, RecordError
 
@@ -95,8 +95,7 @@ def write_page(path: str | Path, record: Record) -> int:
         text = file.read(record.whole) if record.whole <= MAX_EMBEDDED else b""
     if record.whole > MAX_EMBEDDED:
         raise RecordError(f"the record has {record.whole} bytes; a page holds {MAX_EMBEDDED}")
-    with whole_file(path) as out:
-        out.write(replay_page(text.decode("ascii")).encode())
+    write_whole(path, replay_page(text.decode("ascii")))
     return hands
 
 

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .files import whole_file
+from .files import write_whole
 
 VALUE_NAMES = {1: "soft", 2: "hard", 4: "double"}
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -32,15 +32,10 @@ img { max-width: 100% } .note { color: #a33 } .dim { color: #666 }
 
 def write(folder: Path, results: dict[str, Any]) -> None:
     """Write all files of a report into a folder, each whole."""
-    _put(folder / "results.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    _put(folder / "standings.csv", _csv(_standings(results)))
-    _put(folder / "matrix.csv", _csv(_matrix(results)))
-    _put(folder / "report.html", page(results))
-
-
-def _put(path: Path, text: str) -> None:
-    with whole_file(path) as file:
-        file.write(text.encode())
+    write_whole(folder / "results.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / "standings.csv", _csv(_standings(results)))
+    write_whole(folder / "matrix.csv", _csv(_matrix(results)))
+    write_whole(folder / "report.html", page(results))
 
 
 def _csv(rows: Sequence[Sequence[Any]]) -> str:
