@@ -136,29 +136,47 @@ def _try(states, policy, kept, tried, paid):
                 paid[i, j] = states[TRIAL].payments[np.int64(kept[i].player)] / kept[i].unit
 
 
-@torch.no_grad()
+class Decisions:
+    """Decisions of games by the compiled player `policy`, `CHUNK` at a time, as a network with `columns` of the flat state
+    sees them: inputs, masks, advice; what was taken and paid in the first column of `tried` and `paid`."""
+
+    def __init__(self, rules: Rules, columns: np.ndarray, policy: int, seed: int, number: int) -> None:
+        self._columns, self._policy = columns, policy
+        self._central = bool(columns.max() >= OBSERVATION_SIZE)
+        self._states, self._kept = new_states(2, rules), new_states(CHUNK, rules)
+        engine.seed_game(self._states[HAND], np.uint64(seed), number)
+
+    def play(self) -> None:
+        """On to the next ones, in arrays of their own."""
+        self.tried, self.paid = np.full((CHUNK, TRIED), -1), np.zeros((CHUNK, TRIED), np.float32)
+        self.inputs, self.masks = np.empty((CHUNK, len(self._columns)), np.uint8), np.empty((CHUNK, NUM_ACTIONS), np.int8)
+        self.advice = np.empty((CHUNK, ADVICE_SIZE), np.float32)
+        _play_hands(self._states, self._policy, self._kept, self.tried, self.paid)
+        _show(self._kept, self._columns, self._central, self.inputs, self.masks, self.advice)
+
+    def logits(self, network: Network) -> np.ndarray:
+        with torch.no_grad():
+            return network.policy(*map(torch.from_numpy, (self.inputs, self.masks, self.advice))).numpy()
+
+    def try_out(self, most: int) -> tuple[np.ndarray, ...]:
+        """Play out what else stands in `tried`. Rows of at most so many decisions that have something: the fields of `Trials`."""
+        rows = np.flatnonzero(self.tried[:, 1] >= 0)[:most]
+        found = tuple(values[rows] for values in (self.inputs, self.masks, self.advice, self.tried, self.paid))
+        _try(self._states, self._policy, self._kept[rows], *found[3:])
+        return found
+
+
 def grow(rules: Rules, network: Network, policy: int, seed: int, number: int, size: int) -> Trials:
     """Trials at `size` decisions of games by the compiled player `policy`, of actions that the network draws: a function of
     its weights, the seed and the `number` alone."""
-    columns = network.shape.columns
-    central = bool(columns.max() >= OBSERVATION_SIZE)
-    states, kept = new_states(2, rules), new_states(CHUNK, rules)
-    engine.seed_game(states[HAND], np.uint64(seed), number)
+    decisions = Decisions(rules, network.shape.columns, policy, seed, number)
     lots = np.random.default_rng((seed, number))
     found, parts = 0, []
     while found < size:
-        tried, paid = np.full((CHUNK, TRIED), -1), np.zeros((CHUNK, TRIED), np.float32)
-        inputs, masks = np.empty((CHUNK, len(columns)), np.uint8), np.empty((CHUNK, NUM_ACTIONS), np.int8)
-        advice = np.empty((CHUNK, ADVICE_SIZE), np.float32)
-        _play_hands(states, policy, kept, tried, paid)
-        _show(kept, columns, central, inputs, masks, advice)
-        logits = network.policy(*map(torch.from_numpy, (inputs, masks, advice))).numpy()
-        _propose(logits, masks, lots.random((CHUNK, TRIED - 1)), tried)
-        rows = np.flatnonzero(tried[:, 1] >= 0)[: size - found]
-        part = [values[rows] for values in (inputs, masks, advice, tried, paid)]
-        _try(states, policy, kept[rows], *part[3:])
-        parts.append(part)
-        found += len(rows)
+        decisions.play()
+        _propose(decisions.logits(network), decisions.masks, lots.random((CHUNK, TRIED - 1)), decisions.tried)
+        parts.append(decisions.try_out(size - found))
+        found += len(parts[-1][0])
     return Trials(*(torch.from_numpy(np.concatenate(arrays)) for arrays in zip(*parts, strict=True)))
 
 
