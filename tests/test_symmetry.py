@@ -4,8 +4,12 @@ than white. A hand with a renamed wall goes the same way under renamed names, fo
 import numpy as np
 import pytest
 
+from agents.advice import advise
+from agents.network import input_columns
+from train.mirror import mirror_actions, mirror_advice, mirror_inputs, mirror_kinds
 from wzmj_env import Game, Rules
 from wzmj_env.actions import CHI_HIGH, CHI_LOW, GANG, NUM_ACTIONS
+from wzmj_env.observe import PLANE
 from wzmj_env.state import plain
 from wzmj_env.strategy import RULE_1, RULE_2, rule_scores
 from wzmj_env.tiles import HONOURS, NUM_HONOURS, NUM_KINDS, NUM_SUITS, RANKS, WHITE
@@ -74,3 +78,29 @@ def test_a_renamed_hand_goes_the_same_way(name, rules):
         assert np.array_equal(one.result.payments, other.result.payments)
         assert one.result.patterns == other.result.patterns
     assert claims > 10
+
+
+def test_a_mirrored_decision_is_what_a_mirrored_hand_shows():
+    """Observation and all, central inputs, masks and advice, for every decision of hands of which all is mirrored."""
+    new, actions = RENAMINGS["mirrored"], mirror_actions()
+    assert np.array_equal(new, mirror_kinds())
+    assert np.array_equal(actions, of_actions(new, True))
+    every, compact = input_columns("all", True), input_columns("compact", True)
+    lots = np.random.default_rng(6)
+    fates = 0
+    for seed in range(20):
+        one = Game(seed=seed, dealer=0)
+        other = Game(seed=seed, wall=new[one.wall], dealer=0)
+        while not one.done:
+            seat = one.current_player
+            state, mirrored = one.state().reshape(1, -1), other.state().reshape(-1)
+            for columns in (every, compact):
+                assert np.array_equal(mirror_inputs(state[:, columns], columns)[0], mirrored[columns])
+            assert np.array_equal(one.action_mask()[actions], other.action_mask())
+            first, second = (advise(g.observe(seat)[None], g.action_mask()[None], one.rules)[0] for g in (one, other))
+            np.testing.assert_allclose(first[mirror_advice()], second, rtol=1e-5, atol=1e-6)
+            fates += (one.observe(seat)[PLANE["DISCARD_FATE"]] == 1).any()
+            action = int(lots.choice(one.legal_actions()))
+            one.step(action)
+            other.step(int(actions[action]))
+    assert fates > 0

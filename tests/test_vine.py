@@ -8,6 +8,7 @@ import torch
 
 from agents.advice import ADVISER, advise
 from agents.ppo import CHECKPOINT, read_checkpoint
+from train.mirror import mirror_kinds
 from train.ppo import Config, learn_vines, make_run, spread, train, vine_loss
 from train.runs import draw_curve
 from train.vine import HEAT, TRIED, Vines, grow
@@ -122,6 +123,27 @@ def test_trials_are_a_function_of_weights_seed_and_number():
     assert not same(taken[1], grow(RULES["open"], first, 2, 3, 1, 100))
     assert not same(taken[1], taken[2])
     assert not same(taken[0], grow(RULES["open"], first, 2, 4, 0, 100))
+
+
+def test_mirrored_trials_say_the_same_of_mirrored_actions():
+    plain, mirrored = (Vines(RULES["open"], network(1), 2, 3, 400, 1, mirror).take(0, network(1)) for mirror in (False, True))
+    kinds = mirror_kinds()
+    assert torch.equal(plain.paid, mirrored.paid)
+    turned = 0
+    for i in range(400):
+        if torch.equal(plain.inputs[i], mirrored.inputs[i]):
+            assert all(torch.equal(getattr(plain, name)[i], getattr(mirrored, name)[i]) for name in ("masks", "advice", "tried"))
+            continue
+        turned += 1
+        for before, after in zip(plain.tried[i].tolist(), mirrored.tried[i].tolist(), strict=True):
+            if before < 0:
+                assert after == before
+                continue
+            assert mirrored.masks[i, after] == 1
+            assert plain.advice[i, before] == mirrored.advice[i, after]
+            if before < GANG:
+                assert after == kinds[before]
+    assert 120 < turned < 280
 
 
 def test_spread_is_what_numpy_says():

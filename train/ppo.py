@@ -99,6 +99,7 @@ class Config:
     vine_updates: int = 0  # then: learn what actions gain when the rule player goes on from there, see `train.vine`
     vine_decisions: int = 65536  # at which actions are tried in each of those
     vine_rule: str = "rule:1"  # the player of these games
+    vine_mirror: bool = True  # half of them with 1 to 9 exchanged for 9 to 1
     vine_minibatches: int = 256
     vine_learning_rate: float = 2e-3  # falls linearly to 0 over them
     vine_temperature: float = UNITS_A_LOGIT  # units that a difference of 1 in the logits stands for
@@ -331,7 +332,8 @@ def make_run(config: Config, ranks: Ranks = ALONE) -> Run:
         network,
         optimizer,
         Rollout(rules.num_players, config.num_steps, config.num_envs, len(columns), advice),
-        Vines(rules, network, POLICIES[config.vine_rule], config.seed, config.vine_decisions, config.vine_updates),
+        Vines(rules, network, POLICIES[config.vine_rule], config.seed, config.vine_decisions, config.vine_updates,
+              config.vine_mirror),
         averaged=copy.deepcopy(network),
         opponent=copy.deepcopy(network),
         ranks=ranks,

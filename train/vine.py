@@ -19,6 +19,7 @@ from torch import Tensor
 
 from agents.advice import ADVICE_SIZE
 from agents.network import Network
+from train.mirror import mirror_actions, mirror_advice, mirror_inputs
 from train.tables import write_decision
 from wzmj_env import Rules, engine
 from wzmj_env._jit import njit
@@ -52,6 +53,14 @@ class Trials:
 
     def __len__(self) -> int:
         return len(self.tried)
+
+    def mirror(self, columns: np.ndarray, rows: Tensor) -> None:
+        """Exchange these rows, `(N,) bool`, for their mirror images. `columns`: the inputs, as places in the flat state."""
+        actions, advice = torch.from_numpy(mirror_actions()), torch.from_numpy(mirror_advice())
+        self.inputs[rows] = torch.from_numpy(mirror_inputs(self.inputs[rows].numpy(), columns))
+        self.masks[rows] = self.masks[rows][:, actions]  # a mirroring is its own inverse
+        self.advice[rows] = self.advice[rows][:, advice]
+        self.tried[rows] = torch.where(self.tried[rows] < 0, -1, actions[self.tried[rows]])
 
 
 @njit
@@ -181,15 +190,19 @@ def grow(rules: Rules, network: Network, policy: int, seed: int, number: int, si
 
 
 class Vines:
-    """Trials by number below `count`, the next ones grown on a thread while the last are learnt from.
+    """Trials by number below `count`, the next ones grown on a thread while the last are learnt from; with `mirror`, half of
+    the decisions are mirrored.
 
     They try what `network` would, a copy of the learning one that each `take` brings up to date: what the next ones come of,
     so that it is part of a checkpoint.
     """
 
-    def __init__(self, rules: Rules, network: Network, policy: int, seed: int, size: int, count: int) -> None:
+    def __init__(
+        self, rules: Rules, network: Network, policy: int, seed: int, size: int, count: int, mirror: bool = False
+    ) -> None:
         self.network = copy.deepcopy(network)
-        self._rules, self._policy, self._seed, self._size, self._count = rules, policy, seed, size, count
+        self._rules, self._policy, self._seed, self._size = rules, policy, seed, size
+        self._count, self._mirror = count, mirror
         self._pool = ThreadPoolExecutor(1, "vines")
         self._next: tuple[int, Future[Trials]] | None = None
 
@@ -197,15 +210,19 @@ class Vines:
         """Those of this number; the next ones will be of the network as it is now."""
         under_way, self._next = self._next, None
         if under_way is None or under_way[0] != number:
-            under_way = number, self._submit(number)
+            under_way = number, self._pool.submit(self._grow, number)
         trials = under_way[1].result()
         self.network.load_state_dict(network.state_dict())
         if number + 1 < self._count:
-            self._next = number + 1, self._submit(number + 1)
+            self._next = number + 1, self._pool.submit(self._grow, number + 1)
         return trials
 
-    def _submit(self, number: int) -> Future[Trials]:
-        return self._pool.submit(grow, self._rules, self.network, self._policy, self._seed, number, self._size)
+    def _grow(self, number: int) -> Trials:
+        trials = grow(self._rules, self.network, self._policy, self._seed, number, self._size)
+        if self._mirror:
+            lots = np.random.default_rng((self._seed, number, 1))
+            trials.mirror(self.network.shape.columns, torch.from_numpy(lots.random(self._size) < 0.5))
+        return trials
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
