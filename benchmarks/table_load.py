@@ -100,11 +100,12 @@ async def player(address: str, table: str, token: str, until: float, figures: Fi
 async def stalled(address: str, table: str, until: float) -> None:
     """A spectator that never reads: its socket's buffers fill up."""
     host, port = address.split(":")
-    _, writer = await asyncio.open_connection(host, int(port), limit=1024)
+    reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
     writer.write(
         f"GET /ws HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
     )
+    await reader.readuntil(b"\r\n\r\n")
     hello = json.dumps({"type": "hello", "table": table}).encode()
     writer.write(bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello)
     await asyncio.sleep(max(0.0, until - time.monotonic()))

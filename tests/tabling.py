@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -32,8 +33,8 @@ def until(truth, what, seconds=PATIENCE):
 
 
 @contextlib.contextmanager
-def serving(data, **settings):
-    """A server in a thread of this process; its address."""
+def serving(data, send_buffer=None, **settings):
+    """A server in a thread of this process; its address. `send_buffer`: bytes that the system keeps for a slow reader."""
     warm_up()  # the compiler may take its time
     app = make_app(Settings(data=data, port=0, **settings))
     config = uvicorn.Config(app, port=0, log_level="error", ws="websockets-sansio", ws_max_size=MAX_MESSAGE,
@@ -43,6 +44,8 @@ def serving(data, **settings):
     thread.start()
     try:
         until(lambda: server.started, "the server starts")
+        if send_buffer is not None:
+            server.servers[0].sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         yield f"127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True

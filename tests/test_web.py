@@ -249,21 +249,51 @@ def test_names_and_messages_are_checked():
     assert read_message('{"type":"press","a":[null,"x"]}') == {"type": "press", "a": [None, "x"]}
 
 
+def stalled_reader(server, table):
+    """A spectator that says hello and then reads nothing."""
+    wire = socket.socket()
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    host, port = server.split(":")
+    wire.connect((host, int(port)))
+    key = "dGhlIHNhbXBsZSBub25jZQ=="
+    wire.sendall(f"GET /ws HTTP/1.1\r\nHost: {server}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                 f"Sec-WebSocket-Key: {key}\r\n"
+                 "Sec-WebSocket-Version: 13\r\n\r\n".encode())  # fmt: skip
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n"):  # what comes before it is lost
+        answer += wire.recv(1)
+    hello = json.dumps({"type": "hello", "table": table}).encode()
+    wire.sendall(bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello)  # masked with zeros
+    return wire
+
+
+def viewers(server):
+    return json.loads(get(server, "/healthz")[1])["viewers"]
+
+
 def test_a_reader_that_stalls_costs_nobody_anything(server):
     table, token = made(server, RULE3, hands=3)
-    stalled = socket.create_connection(server.split(":"))
-    stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-    key = "dGhlIHNhbXBsZSBub25jZQ=="
-    stalled.sendall(f"GET /ws HTTP/1.1\r\nHost: {server}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                    f"Sec-WebSocket-Key: {key}\r\n"
-                    "Sec-WebSocket-Version: 13\r\n\r\n".encode())  # fmt: skip
-    hello = json.dumps({"type": "hello", "table": table}).encode()
-    stalled.sendall(bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello)  # masked with zeros; and then it reads nothing
+    stalled = stalled_reader(server, table)
     player = Player(server, table, token)
+    until(lambda: viewers(server) == 2, "both are there")
     player.play(last_discard)
     assert len(player.view["totals"]) == 3
     player.close()
     stalled.close()
+
+
+def test_a_reader_that_stalls_is_sent_away_and_the_table_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("wzmj_env.web.SLOW_SECONDS", 0.2)
+    with serving(tmp_path / "data", send_buffer=4096, pause=5, pace=0) as address:
+        table, token = made(address, RULE3, hands=3)
+        stalled = stalled_reader(address, table)
+        player = Player(address, table, token)
+        until(lambda: viewers(address) == 2, "both are there")
+        player.play(last_discard)
+        until(lambda: viewers(address) == 1, "the stalled one is sent away")
+        assert len(player.view["totals"]) == 3
+        player.close()
+        stalled.close()
 
 
 # --- agents --------------------------------------------------------------------------------------------------------------
