@@ -40,6 +40,7 @@ INPUTS = ("all", "compact")
 CRITICS = ("shared", "own", "central")
 CORRECTS = ("all", "claims")
 BODIES = ("dense", "kinds")
+ACTIVATIONS = {"relu": F.relu, "silu": F.silu}
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -90,6 +91,8 @@ class Shape:
     `critic`: `shared` is a head on the policy's trunk, `own` a network of its own, `central` one that sees all hands.
     `prior`: the player whose scores are inputs, and whose choice the policy starts from; "" for none.
     `prior_scale`: the logits start as this times the log of a score over the best one.
+    `activation`: of the body of kinds: `relu`, most of whose units may fall silent for good, or `silu`.
+    `context`: whether a layer of the body of kinds sees the mean over all kinds.
     `corrects`: which actions the network has a say in beside the prior: `all`, or the `claims`, that is all but discards.
     """
 
@@ -101,6 +104,8 @@ class Shape:
     prior_scale: float = 20.0
     corrects: str = "all"
     body: str = "dense"
+    activation: str = "relu"
+    context: bool = False
 
     def __post_init__(self) -> None:
         for name in ("hidden", "critic_hidden"):
@@ -108,7 +113,7 @@ class Shape:
             if not sizes or min(sizes) < 1:
                 raise ValueError(f"{name} must be one size a layer, each above 0, not {sizes!r}")
         for name, allowed in (("inputs", INPUTS), ("critic", CRITICS), ("corrects", CORRECTS),
-                              ("body", BODIES)):  # fmt: skip
+                              ("body", BODIES), ("activation", tuple(ACTIVATIONS))):  # fmt: skip
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if self.prior not in ("", ADVISER):
@@ -117,6 +122,8 @@ class Shape:
             raise ValueError("corrects must be 'all' without a prior: there would be no discards")
         if self.body == "kinds" and (self.inputs, self.critic == "shared") != ("compact", False):
             raise ValueError("body 'kinds' needs compact inputs and a critic of its own")
+        if self.body != "kinds" and (self.activation, self.context) != ("relu", False):
+            raise ValueError("activation and context are of the body 'kinds'")
         if self.body == "kinds" and len(set(self.hidden)) != 1:
             raise ValueError(f"hidden must be one size for all layers of the body 'kinds', not {self.hidden!r}")
 
@@ -189,24 +196,28 @@ class Trunk(nn.Module):
 class Kinds(nn.Module):
     """Compact inputs `(B, I) uint8` and advice, if any, to logits `(B, 76)`: a residual net over the kinds.
 
-    A layer sees of each kind of a suit what the last one made of it and of its two neighbours, of each honour only that.
-    The three suits share all weights. Facts of the table and the seats reach every kind.
+    A layer sees of each kind of a suit what the last one made of it and of its two neighbours, of each honour only that;
+    with `context` the mean over all kinds too. The three suits share all weights. Facts of the table and the seats reach
+    every kind.
     """
 
     scale: Tensor
     marks: Tensor
     bands: Tensor
 
-    def __init__(self, columns: np.ndarray, advised: bool, channels: int, layers: int, precision: torch.dtype) -> None:
+    def __init__(self, columns: np.ndarray, shape: Shape, precision: torch.dtype) -> None:
         super().__init__()
+        channels, advised = shape.hidden[0], bool(shape.prior)
         self.inputs, self.advised, self.precision = len(columns), advised, precision
+        self.activate = ACTIVATIONS[shape.activation]
         self.planes = sum(_PLANE_SIZES[name] for name in COMPACT_PLANES)
         by_kind, facts = self.planes + NUM_MARKS, self.inputs - self.planes * NUM_KINDS
         if advised:
             by_kind, facts = by_kind + 3, facts + NUM_CLAIMS + 1
         self.kinds = _layer(by_kind, channels, math.sqrt(2))
         self.facts = _layer(facts, channels, 1.0)
-        self.layers = nn.ModuleList(_layer(3 * channels, channels, 0.5) for _ in range(layers))
+        self.layers = nn.ModuleList(_layer(3 * channels, channels, 0.5) for _ in shape.hidden)
+        self.of_all = nn.ModuleList(nn.Linear(channels, channels, bias=False) for _ in shape.hidden if shape.context)
         self.of_kind = _layer(channels, 2, 0.01)  # its discard and its gang
         self.of_claims = _layer(3 * channels, NUM_CLAIMS, 0.01)
         self.register_buffer("scale", input_scale(columns), persistent=False)
@@ -224,13 +235,18 @@ class Kinds(nn.Module):
             planes.append(torch.stack((discards, gangs, live), 1))
             facts = torch.cat((facts, claims, best), 1)
         x = torch.cat((*planes, self.marks.to(to).expand(n, -1, -1)), 1).transpose(1, 2)
-        x = F.relu(linear(self.kinds, x) + linear(self.facts, facts)[:, None])
+        x = self.activate(linear(self.kinds, x) + linear(self.facts, facts)[:, None])
         channels = x.shape[-1]
         suits, honours = x[:, :HONOURS].reshape(n * HONOURS // RANKS, RANKS * channels), x[:, HONOURS:]
-        for layer in self.layers:
+        for i, layer in enumerate(self.layers):
             of_suit, of_honour, bias = self._spread(layer)
-            suits = suits + F.relu(F.linear(suits, of_suit, bias.repeat(RANKS)))
-            honours = honours + F.relu(F.linear(honours, of_honour, bias))
+            new_suits, new_honours = F.linear(suits, of_suit, bias.repeat(RANKS)), F.linear(honours, of_honour, bias)
+            if self.of_all:
+                mean = (suits.view(n, HONOURS, channels).sum(1) + honours.sum(1)) / NUM_KINDS
+                of_all = linear(self.of_all[i], mean)[:, None]
+                new_suits = (new_suits.view(n, HONOURS, channels) + of_all).view(suits.shape)
+                new_honours = new_honours + of_all
+            suits, honours = suits + self.activate(new_suits), honours + self.activate(new_honours)
         x = torch.cat((suits.view(n, HONOURS, channels), honours), 1)
         asked = by_kind[:, QUESTION_PLANE, None]
         pooled = torch.cat((x.mean(1), x.amax(1), torch.bmm(asked, x).squeeze(1)), -1)
@@ -269,7 +285,7 @@ class Network(nn.Module):
         self.shape = shape = shape or Shape()
         dtype = PRECISIONS[precision]
         if shape.body == "kinds":
-            self.body = Kinds(shape.policy_columns, bool(shape.prior), shape.hidden[0], len(shape.hidden), dtype)
+            self.body = Kinds(shape.policy_columns, shape, dtype)
         else:
             self.trunk = Trunk(shape.policy_columns, shape.advice, shape.hidden, dtype)
             self.actor = _layer(shape.hidden[-1], NUM_ACTIONS, 0.01)

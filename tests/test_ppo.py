@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -492,6 +493,7 @@ def test_a_small_run_from_beginning_to_end(tmp_path, capsys, monkeypatch):
 # --- what the network may correct, and the body of shared weights ----------------------------------------------------
 
 KINDS = Shape("compact", (8, 8), "central", (8,), ADVISER, 20.0, "all", "kinds")
+IN_CONTEXT = replace(KINDS, activation="silu", context=True)
 
 
 def shown(shape, tables=64, steps=40):
@@ -509,9 +511,10 @@ def exchange_suits(x, first, planes):
     by_kind[:, :, :18] = torch.cat((by_kind[:, :, 9:18], by_kind[:, :, :9]), 2).clone()
 
 
-def test_suits_share_all_weights_of_the_body_of_kinds():
+@pytest.mark.parametrize("shape", [KINDS, IN_CONTEXT], ids=["alone", "in context"])
+def test_suits_share_all_weights_of_the_body_of_kinds(shape):
     torch.manual_seed(1)
-    network = Network(KINDS)
+    network = Network(shape)
     torch.nn.init.normal_(network.body.of_kind.weight)
     inputs, masks, advice = shown(KINDS)
     before = network.policy(inputs, torch.ones_like(masks), advice)
@@ -537,6 +540,16 @@ def test_runs_are_seen_within_a_suit_only():
     assert moved[:34].gt(1e-6).nonzero().flatten().tolist() == [6, 7, 8]  # two layers reach two kinds, and no other suit
 
 
+def test_in_context_every_kind_sees_every_other():
+    network = Network(IN_CONTEXT)
+    torch.nn.init.normal_(network.body.of_kind.weight)
+    inputs, _, advice = shown(KINDS)
+    changed = inputs.clone()
+    changed[:, 8] = 1 - changed[:, 8].clamp(max=1)
+    moved = (network.body(changed, advice) - network.body(inputs, advice)).abs().amax(0)
+    assert moved[:34].gt(1e-6).all()
+
+
 def test_where_only_claims_are_corrected_discards_are_the_advisers():
     shape = Shape("compact", (8,), "central", (8,), ADVISER, 20.0, "claims")
     network = Network(shape)
@@ -557,9 +570,10 @@ def test_the_trainer_is_not_asked_where_there_are_but_discards():
     assert asked
 
 
+@pytest.mark.parametrize("context", [False, True])
 @pytest.mark.parametrize("prior", [ADVISER, ""])
-def test_a_run_with_the_body_of_kinds_learns(prior):
-    shape = {"prior": prior, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central"}
+def test_a_run_with_the_body_of_kinds_learns(prior, context):
+    shape = {"prior": prior, "body": "kinds", "hidden": (8, 8), "inputs": "compact", "critic": "central", "context": context}
     config = Config(**{**vars(TINY), **shape})
     for run, _, _ in rollouts(config, 2, learning=True):
         weights = run.network.body.of_kind.weight
@@ -569,8 +583,9 @@ def test_a_run_with_the_body_of_kinds_learns(prior):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "inputs": "compact"}, {"body": "x"}],
-)
+    [{"corrects": "claims"}, {"corrects": "hu"}, {"body": "kinds"}, {"body": "kinds", "inputs": "compact"}, {"body": "x"},
+     {"activation": "tanh"}, {"context": True}],
+)  # fmt: skip
 def test_shapes_that_make_no_sense_are_refused(changes):
-    with pytest.raises(ValueError, match=r"corrects must|body"):
+    with pytest.raises(ValueError, match=r"corrects must|body|activation must"):
         Shape(**changes)

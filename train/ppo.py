@@ -81,6 +81,8 @@ class Config:
     prior_scale: float = 20.0
     corrects: str = "all"  # or claims: discards stay the prior's
     body: str = "dense"  # or kinds
+    activation: str = "relu"  # or silu, of the body of kinds
+    context: bool = False  # layers of the body of kinds see the mean over all kinds too
     precision: str = "float32"  # or bfloat16, several times faster where the processor has AMX
     # who sits where
     num_envs: int = 256
@@ -169,7 +171,7 @@ class Config:
     def shape(self) -> Shape:
         """Of the network."""
         return Shape(self.inputs, self.hidden, self.critic, self.critic_hidden, ADVISER if self.prior else "", self.prior_scale,
-                     self.corrects, self.body)  # fmt: skip
+                     self.corrects, self.body, self.activation, self.context)  # fmt: skip
 
 
 class Rollout:
