@@ -297,6 +297,7 @@ def test_names_are_shown_as_text_and_a_spectator_sees_no_hand(open_tab, tmp_path
             player.send({"type": "press"})
         wait(spectator, "at.view.phase === 'playing'")
         assert SPAN_NAME in spectator.locator("#board").inner_text()
+        wait(spectator, "find('news').textContent !== ''")
         assert spectator.locator("#hand button").count() == 0 and spectator.locator("#board img").count() == 0
         assert not spectator.locator("#actions button").count() and spectator.locator("#leave").is_hidden()
         for player in players:
