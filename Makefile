@@ -45,6 +45,7 @@ bench: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
+	@echo "installing into .venv, once: some minutes"
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[train,eval,web,dev]"
 	touch $@
 

@@ -209,6 +209,44 @@ def test_a_whole_match_is_played_in_the_browser(open_tab, tmp_path, monkeypatch,
         assert tab.title() == "温州麻将" and "本场结束" in tab.locator("#settled").inner_text()
 
 
+def covered(tab):
+    """What a player needs while his clock runs, and cannot see without scrolling: elements outside the window or under others."""
+    return tab.evaluate("""() => {
+        scrollTo(0, 0);
+        return [...document.querySelectorAll("#clock, #ask, #actions button, #hand button")].filter((element) => {
+            const box = element.getBoundingClientRect();
+            if (element.id === "clock" && element.textContent === "") return false;
+            return !element.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
+        }).map((element) => element.outerHTML.slice(0, 80));
+    }""")
+
+
+def test_a_phone_on_its_side_shows_what_is_asked(open_tab, tmp_path):
+    with serving(tmp_path / "data", pace=0) as server:
+        tab = open_tab(server, **PHONE | {"viewport": {"width": 844, "height": 390}})
+        start(tab, 4, 1)
+        play(tab, [by_touch], until=lambda view: view["question"]["kind"] == "turn")
+        assert covered(tab) == []
+
+
+def test_why_only_winds_may_be_discarded_is_said_unasked(open_tab, tmp_path):
+    with serving(tmp_path / "data", pace=0) as server:
+        tab = open_tab(server)
+        start(tab, 4, 8)
+        play(tab, [by_mouse], until=lambda view: {"lone", "follow"} & set((view["question"] or {}).get("forbidden", {}).values()))
+        assert "lone wind or dragon" in tab.locator("#reason").inner_text()
+        tab.locator("#hand button:not(.dim)").first.click()
+        assert tab.locator("#reason").inner_text() == ""
+
+
+def test_players_of_one_name_are_told_apart(open_tab, tmp_path):
+    with serving(tmp_path / "data", pace=0) as server:
+        tab = open_tab(server)
+        start(tab, 3, 1)
+        wait(tab, "at.view?.scene")
+        assert tab.locator(".seat b").all_inner_texts() == ["rule 2", "rule 1", "Anna"]
+
+
 def test_a_hand_on_a_phone(open_tab, tmp_path, monkeypatch):
     seed, table = seed_with(tmp_path, 4, 1, {"chi"})
     monkeypatch.setattr(lobby.secrets, "randbelow", lambda _: seed)
@@ -225,6 +263,10 @@ def test_a_hand_on_a_phone(open_tab, tmp_path, monkeypatch):
             boxes = "[...document.querySelectorAll('#actions button, #hand button')].map(b => b.getBoundingClientRect())"
             small = tab.evaluate(f"{boxes}.filter(r => r.width < 30 || r.height < 38 || r.right > innerWidth + 1).length")
             assert small == 0
+            for height in (PHONE["viewport"]["height"], 560):
+                tab.set_viewport_size({"width": 390, "height": height})
+                assert covered(tab) == []
+            tab.set_viewport_size(PHONE["viewport"])
         assert_as_played(play(tab, [by_touch]), table)
 
 
@@ -255,6 +297,7 @@ def test_names_are_shown_as_text_and_a_spectator_sees_no_hand(open_tab, tmp_path
             player.send({"type": "press"})
         wait(spectator, "at.view.phase === 'playing'")
         assert SPAN_NAME in spectator.locator("#board").inner_text()
+        wait(spectator, "find('news').textContent !== ''")
         assert spectator.locator("#hand button").count() == 0 and spectator.locator("#board img").count() == 0
         assert not spectator.locator("#actions button").count() and spectator.locator("#leave").is_hidden()
         for player in players:

@@ -67,7 +67,7 @@ class Seen(NamedTuple):
     own: Event | None = None
 
     def by(self, seat: int) -> Event | None:
-        return self.own if seat == self.owner else self.event
+        return self.own if seat == self.owner != NOTHING else self.event
 
 
 class Follower:

@@ -14,6 +14,7 @@ import asyncio
 import json
 import logging
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -368,6 +369,7 @@ def serve(settings: Settings) -> None:
         listening.bind((settings.host, settings.port))
         shown = "127.0.0.1" if settings.host in EVERYWHERE else settings.host
         address = f"http://{f'[{shown}]' if ':' in shown else shown}:{listening.getsockname()[1]}/"
+        print("getting ready: the first start compiles for a minute or more", file=sys.stderr, flush=True)
         app = make_app(settings, lambda: print(f"open {address}", flush=True))
         config = uvicorn.Config(
             app, log_level="warning", ws="websockets-sansio", ws_max_size=MAX_MESSAGE, ws_ping_interval=PING_SECONDS,

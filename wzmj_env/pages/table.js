@@ -12,22 +12,22 @@ const LEAVING = 8; // R10.6: times unit and ladder value
 
 const WORDS = {
   en: {
-    title: "Wenzhou Mahjong", name: "Your name", playersLabel: "Players", handsLabel: "Hands", entryLabel: "Entry (divisible by 5)",
+    title: "Wenzhou Mahjong", name: "Your name", playersLabel: "Players", handsLabel: "Hands", entryLabel: "Entry (5 units)",
     othersLabel: "The other seats", create: "Make the table", howTo: "How to play", person: "a person (by the link)", take: "Take a seat",
     howToText: "Draws come by themselves. Select a tile with a left click and discard it with a right click; on a touch screen tap it, "
       + "then tap it again. A win is five sets and a pair, eight pairs and a tile, or three caishen. The caishen, marked with a gold "
-      + "corner, is wild. Winds that you hold once must be discarded first. A turn has 20 seconds, a claim 10.",
+      + "corner, is wild. Winds and dragons that you hold once must be discarded first. A turn has 20 seconds, a claim 10.",
     link: "Link for others", start: "Start", waiting: "Waiting for the others to take their seats and press start.", free: "free",
     isReady: "ready", agent: "agent", seat: "Seat", wall: "Tiles left", caishen: "Caishen", base: "Base", hand: "Hand", bought: "bought",
     topped: "topped", dealer: "dealer", away: "connection lost", hosted: "hosted", gone: "has left", you: "you", unit: "unit",
-    hostedText: "The table plays for you.", cancelHosting: "Play myself", leave: "Leave", hint: "Hint", soundOn: "Sound on",
-    soundOff: "Sound off", language: "中文", goOn: "Continue", newTable: "New table", total: "Score", payment: "This hand", house: "House",
-    turn: "Your turn: discard, or choose.", discardOnly: "Discard a tile.", claim: "Do you want this tile?", rob: "Rob this gang?",
+    hostedText: "The table plays for you.", cancelHosting: "Play myself", leave: "Leave", hint: "Hint", soundOn: "Sound: on",
+    soundOff: "Sound: off", language: "中文", goOn: "Continue", newTable: "New table", total: "Score", payment: "This hand", house: "House",
+    turn: "Your turn: discard, or choose.", discardOnly: "Your turn: discard a tile.", claim: "Do you want this tile?", rob: "Rob this gang?",
     buy: "Double your base as dealer for this dealership?", top: "Double the base between you and the dealer?",
     raiseBuy: "Buy", raiseTop: "Top", no: "No", cancel: "Cancel (pass)", hu: "Hu", peng: "Peng", gang: "Gang",
     chi: ["Chi low", "Chi mid", "Chi high"], discard: "Discard",
     others: "Others are playing.", spectator: "You are looking on.",
-    reasons: { caishen: "The caishen is not discarded.", lone: "A lone wind must be discarded first.", follow: "A lone wind that has been shown must be discarded first." },
+    reasons: { caishen: "The caishen is not discarded.", lone: "First discard a lone wind or dragon.", follow: "First discard the lone wind or dragon already out." },
     help: "Left click selects, right click discards; touch: tap, tap again. Keys: ← → choose, Enter discards, H hu, G gang, P peng, 1 2 3 chi, Esc pass, T hint.",
     values: { 0: "", 1: "soft ×1", 2: "hard ×2", 4: "double ×4" }, wins: "wins", drawnHand: "Drawn hand: nobody wins", from: "on the tile of",
     byDraw: "by own draw", pays: "pays", takes: "takes from each", caishenPoints: "caishen", left: "has left and pays", over: "The match is over.",
@@ -45,9 +45,9 @@ const WORDS = {
     link: "邀请链接", start: "开始", waiting: "等待其他玩家入座并按开始。", free: "空位",
     isReady: "已准备", agent: "电脑", seat: "座位", wall: "余牌", caishen: "财神", base: "底", hand: "局", bought: "买底",
     topped: "顶底", dealer: "庄", away: "断线", hosted: "托管", gone: "已离开", you: "你", unit: "底分",
-    hostedText: "正在托管。", cancelHosting: "取消托管", leave: "离开", hint: "提示", soundOn: "声音开",
-    soundOff: "声音关", language: "English", goOn: "继续", newTable: "再开一桌", total: "总分", payment: "本局", house: "系统",
-    turn: "轮到你：打牌或选择。", discardOnly: "请打一张牌。", claim: "要这张牌吗？", rob: "抢杠吗？",
+    hostedText: "正在托管。", cancelHosting: "取消托管", leave: "离开", hint: "提示", soundOn: "声音：开",
+    soundOff: "声音：关", language: "English", goOn: "继续", newTable: "再开一桌", total: "总分", payment: "本局", house: "系统",
+    turn: "轮到你：打牌或选择。", discardOnly: "轮到你：请打一张牌。", claim: "要这张牌吗？", rob: "抢杠吗？",
     buy: "庄家买底，本庄底分加倍？", top: "顶底，你与庄家之间加倍？",
     raiseBuy: "买底", raiseTop: "顶底", no: "不", cancel: "取消（过）", hu: "胡", peng: "碰", gang: "杠",
     chi: ["吃头", "吃中", "吃尾"], discard: "打出",
@@ -142,10 +142,16 @@ function signed(points) {
   return `${points < 0 ? "−" : "+"}${Math.abs(points)}`;
 }
 
+/** The name at a seat; with the seat's number where others have the same. */
+function nameOf(p) {
+  const { seats } = at.view, { name } = seats[p];
+  return seats.filter((seat) => seat.name === name).length > 1 ? `${name} ${p}` : name;
+}
+
 function drawSeat(p) {
   const { view } = at, scene = view.scene, seat = view.seats[p];
   const box = find(`seat-${placeOf(p)}`);
-  const name = html("b", "", seat.name);
+  const name = html("b", "", nameOf(p));
   const who = html("div", "who", name, html("span", "", signed(seat.score)));
   if (p === view.viewer) who.append(html("span", "", `(${word("you")})`));
   if (p === scene.dealer) who.append(mark(word("dealer")));
@@ -240,6 +246,14 @@ function reason(kind) {
   return word("reasons")[question()?.forbidden[kind]] ?? "";
 }
 
+/** Why the selected tile may not be discarded; with none selected, why only winds may be. */
+function reasonText() {
+  const hand = ownHand();
+  if (question()?.kind !== "turn") return "";
+  if (at.selected !== null) return canDiscard(hand[at.selected]) ? "" : reason(hand[at.selected]);
+  return hand.map(reason).find((text) => text !== "" && text !== word("reasons").caishen) ?? "";
+}
+
 /** The tiles of a chi of the tile in question: low, mid, high (0 to 2). */
 function chiTiles(which) {
   const scene = at.view.scene, claimed = scene.question[1], caishen = scene.caishen;
@@ -300,7 +314,15 @@ function askText() {
   if (asked === null) return word("others");
   if (asked.kind === "stake") return word(view.viewer === view.scene.dealer ? "buy" : "top");
   if (asked.kind === "claim") return word(view.scene.phase === "rob" ? "rob" : "claim");
-  return word(view.scene.phase === "discard" ? "discardOnly" : "turn");
+  return word(choices().length ? "turn" : "discardOnly");
+}
+
+/** The question in words, with the tile that it is about. */
+function drawQuestion() {
+  const { scene } = at.view;
+  find("ask").textContent = askText();
+  if (question()?.kind === "claim" && scene.question) find("ask").append(tile(scene.question[1], scene.caishen));
+  find("reason").textContent = reasonText();
 }
 
 function drawNews() {
@@ -308,7 +330,7 @@ function drawNews() {
   const said = view.events.filter((event) => event.type !== "draw").slice(matchMedia("(max-width: 700px)").matches ? -1 : -3).map((event) => {
     if (event.type === "end") return "";
     const what = event.type === "stake" ? words[event.raised ? "stakeYes" : "stakeNo"] : words[event.type];
-    return `${view.seats[event.seat].name} ${what ?? event.type}${Number.isInteger(event.tile) ? ` ${tileName(event.tile)}` : ""}`;
+    return `${nameOf(event.seat)} ${what ?? event.type}${Number.isInteger(event.tile) ? ` ${tileName(event.tile)}` : ""}`;
   });
   find("news").textContent = said.filter(Boolean).join(" · ");
 }
@@ -320,7 +342,7 @@ function row(cells, head = false) {
 }
 
 function drawSettlement() {
-  const { view } = at, end = view.played, names = view.seats.map((seat) => seat.name), zh = at.language === "zh";
+  const { view } = at, end = view.played, names = view.seats.map((_, p) => nameOf(p)), zh = at.language === "zh";
   const parts = [];
   let title = word("drawnHand");
   if (end.left.length) title = `${end.left.map((p) => names[p]).join(", ")}: ${word("gone")}`;
@@ -384,8 +406,9 @@ function show() {
     drawHand();
     drawActions();
     drawNews();
-    find("ask").textContent = askText();
+    drawQuestion();
     find("hosting").hidden = view.viewer === null || !view.seats[view.viewer].hosted || view.phase === "over";
+    document.querySelector(".help").hidden = view.viewer === null;
     find("table").dataset.phase = view.phase;
   }
   const panel = find("settlement"), settled = view.phase === "settled" || view.phase === "over";
@@ -399,7 +422,7 @@ function show() {
 function showOpen() {
   const { view } = at;
   find("chairs").replaceChildren(...view.seats.map((seat, p) => {
-    const text = seat.name === "" ? word("free") : seat.name;
+    const text = seat.name === "" ? word("free") : nameOf(p);
     const made = html("li", "", text);
     if (seat.agent) made.append(" ", mark(word("agent"), true));
     if (p === view.viewer) made.append(` (${word("you")})`);
@@ -410,7 +433,7 @@ function showOpen() {
   const mine = view.viewer !== null;
   find("join").hidden = mine || !view.seats.some((seat) => seat.name === "" && !seat.agent);
   find("start").hidden = !mine || view.seats[view.viewer].ready;
-  find("waiting").hidden = !mine || !view.seats[view.viewer].ready;
+  find("waiting").hidden = !find("start").hidden || !find("join").hidden;
 }
 
 function showLobby() {
@@ -465,7 +488,6 @@ function answer(action) {
   if (asked === null || !asked.legal.includes(action)) return;
   at.answered = asked.id;
   at.selected = at.hinted = null;
-  find("reason").textContent = "";
   send({ type: "answer", id: asked.id, action });
   show();
 }
@@ -483,7 +505,6 @@ function hear(message) {
     find("problem").textContent = "";
     if (at.view.question !== null && at.view.question.id !== before) {
       at.selected = at.hinted = null;
-      find("reason").textContent = "";
       beep();
     }
   } else if (message.type === "hint" && message.id === question()?.id) {
@@ -508,7 +529,10 @@ function connect() {
       if (at.token !== null) {
         forget();
         connect();
-      } else find("problem").textContent = word("unknown");
+      } else {
+        find("problem").textContent = word("unknown");
+        find("back").hidden = false;
+      }
     } else {
       at.answered = null;
       find("problem").textContent = word("lost");
@@ -556,8 +580,6 @@ function tileAt(event) {
 
 function select(i) {
   at.selected = i;
-  const kind = ownHand()[i];
-  find("reason").textContent = question()?.kind === "turn" && !canDiscard(kind) ? reason(kind) : "";
   show();
 }
 
