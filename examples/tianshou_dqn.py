@@ -6,6 +6,8 @@ python examples/tianshou_dqn.py
 import argparse
 
 import gymnasium
+import numpy as np
+import torch
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
@@ -31,6 +33,8 @@ def make():
 
 def main(arguments=None):
     options = parser.parse_args(arguments)
+    np.random.seed(1)  # Tianshou explores by numpy's own generator
+    torch.manual_seed(1)
     env, envs = make(), DummyVectorEnv([make] * options.tables)
     envs.seed(1)
     net = Net(state_shape=env.observation_space["obs"].shape, action_shape=env.action_space.n, hidden_sizes=(256, 256))
