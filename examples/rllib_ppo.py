@@ -27,7 +27,7 @@ def make(config):
 
 def main(arguments=None):
     options = parser.parse_args(arguments)
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False)
     ray.tune.register_env("wzmj", make)
     module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [256, 256]})
     algorithm = (

@@ -103,4 +103,5 @@ class WenzhouMahjongVector(VectorEnv):
         return self.games.action_mask.astype(np.bool_)
 
     def close_extras(self, **kwargs: Any) -> None:
-        self.games.close()
+        if hasattr(self, "games"):  # not where the arguments were refused
+            self.games.close()
