@@ -11,18 +11,9 @@ import pytest
 from wzmj_env import Rules, arena, duplicate
 from wzmj_env.arena import Plan, Store
 from wzmj_env.duplicate import play, seatings
-from wzmj_env.executors import KINDS, LOSSES, LostWorkersError, Serial, Threads, connect_ray, in_order, open_executor
+from wzmj_env.executors import KINDS, LOSSES, LostWorkersError, Serial, Threads, in_order, open_executor
 
 DUEL = Rules(num_players=2, stakes=False)
-
-
-@pytest.fixture(scope="module")
-def ray():
-    """Ray with two cores, for all tests of this module."""
-    ray, connected = connect_ray("", 2)
-    assert connected
-    yield ray
-    ray.shutdown()
 
 
 class Adder:

@@ -17,21 +17,11 @@ from train import learners, rollouts
 from train.ppo import collect, make_run, one_update, plain, train
 from train.ranks import Ranks
 from train.runs import save_checkpoint
-from wzmj_env.executors import connect_ray
 from wzmj_env.specs import CLONE
 
 TABLES = replace(TINY, num_envs=4, num_steps=12, num_updates=4, checkpoint_every=1)
 SLICES = replace(TABLES, rollout_workers=2)
 BESIDE = {"beside_snapshots": 0.5, "snapshot_every": 1, "critic": "own"}
-
-
-@pytest.fixture(scope="module")
-def ray():
-    """Ray with two cores, for all tests of this module."""
-    ray, connected = connect_ray("", 2)
-    assert connected
-    yield ray
-    ray.shutdown()
 
 
 def trained(config, tmp_path, stops=()):

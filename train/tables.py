@@ -118,24 +118,31 @@ def _show(states, seats, columns, central, inputs, masks, players, learners, adv
 
 
 @njit
+def fall(chances, lot):
+    """The action on which a lot from [0, 1) falls, by chances `(76,) float64` of any sum above 0."""
+    missing, last = lot * chances.sum(), 0
+    for action in range(NUM_ACTIONS):
+        if chances[action] > 0:
+            last = action
+            missing -= chances[action]
+            if missing < 0:
+                break
+    return last
+
+
+@njit
 def _draw(logits, masks, lots, actions, log_probs):
+    chances = np.empty(NUM_ACTIONS)
     for i in range(len(logits)):
-        highest, last = np.float32(-np.inf), 0
+        highest = np.float32(-np.inf)
         for action in range(NUM_ACTIONS):
             if masks[i, action]:
-                highest, last = max(highest, logits[i, action]), action
-        total = 0.0
+                highest = max(highest, logits[i, action])
         for action in range(NUM_ACTIONS):
-            if masks[i, action]:
-                total += math.exp(logits[i, action] - highest)
-        missing = total * lots[i]
-        for action in range(last + 1):
-            if masks[i, action]:
-                missing -= math.exp(logits[i, action] - highest)
-                if missing < 0 or action == last:
-                    actions[i] = action
-                    log_probs[i] = logits[i, action] - highest - math.log(total)
-                    break
+            chances[action] = math.exp(logits[i, action] - highest) if masks[i, action] else 0.0
+        action = fall(chances, lots[i])
+        actions[i] = action
+        log_probs[i] = logits[i, action] - highest - math.log(chances.sum())
 
 
 def draw(logits: np.ndarray, masks: np.ndarray, lots: np.ndarray, actions: np.ndarray, log_probs: np.ndarray) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from agents.advice import ADVICE_SIZE
 from agents.network import Network
 from train.mirror import mirror_actions, mirror_advice, mirror_inputs
-from train.tables import write_decision
+from train.tables import fall, write_decision
 from wzmj_env import Rules, engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import CHI_LOW, NUM_ACTIONS
@@ -112,25 +112,12 @@ def _propose(logits, masks, lots, tried):
         for j in range(TRIED - 1):
             lot = lots[i, j]
             if j == TRIED - 2 and evenly.any() and lot < EVENLY:
-                action = _fall(evenly, lot / EVENLY)
+                action = fall(evenly, lot / EVENLY)
             else:
-                action = _fall(chances, lot)
+                action = fall(chances, lot)
             if not (tried[i, :n] == action).any():
                 tried[i, n] = action
                 n += 1
-
-
-@njit
-def _fall(chances, lot):
-    """Where a lot from [0, 1) falls, by chances of any sum."""
-    missing, last = lot * chances.sum(), 0
-    for action in range(NUM_ACTIONS):
-        if chances[action] > 0:
-            last = action
-            missing -= chances[action]
-            if missing < 0:
-                break
-    return last
 
 
 @njit

@@ -124,9 +124,9 @@ class _Pool(Executor):
     @abstractmethod
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]: ...
 
+    @abstractmethod
     def _renew(self) -> None:
-        """In place of workers that were lost."""
-        raise NotImplementedError
+        """Others in place of workers that were lost."""
 
     def each(self, function: Callable[..., Any], pieces: Sequence[Any], *common: Any) -> Generator[tuple[int, Any], None, None]:
         left = set(range(len(pieces)))
@@ -168,6 +168,9 @@ class Threads(_Pool):
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         return self._futures.submit(function, self._made, *arguments)
+
+    def _renew(self) -> None:
+        """A thread is lost with its process alone."""
 
     def close(self) -> None:
         super().close()
