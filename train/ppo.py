@@ -38,6 +38,7 @@ from agents.advice import ADVICE_SIZE, ADVISER, UNITS_A_LOGIT
 from agents.network import MASKED, PRECISIONS, Network, Shape
 from agents.ppo import CHECKPOINT, PPOAgent, first_line, header, read_checkpoint, weights_as_bytes
 from train.evaluate import table
+from train.memory import keep_freed_memory
 from train.ranks import ALONE, Ranks, join, leave
 from train.rollouts import Slices
 from train.runs import (
@@ -786,6 +787,7 @@ def read_arguments(argv: Sequence[str]) -> tuple[Config, Path | None, dict[str, 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    keep_freed_memory()
     try:
         config, folder, checkpoint = read_arguments(sys.argv[1:] if argv is None else argv)
         ranks = join()

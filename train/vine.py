@@ -139,7 +139,7 @@ class Decisions:
     def __init__(self, rules: Rules, columns: np.ndarray, policy: int, seed: int, number: int) -> None:
         self._columns, self._policy = columns, policy
         self._central = bool(columns.max() >= OBSERVATION_SIZE)
-        self._states, self._kept = new_states(2, rules), new_states(CHUNK, rules)
+        self._states, self.kept = new_states(2, rules), new_states(CHUNK, rules)
         engine.seed_game(self._states[HAND], np.uint64(seed), number)
 
     def play(self) -> None:
@@ -147,8 +147,8 @@ class Decisions:
         self.tried, self.paid = np.full((CHUNK, TRIED), -1), np.zeros((CHUNK, TRIED), np.float32)
         self.inputs, self.masks = np.empty((CHUNK, len(self._columns)), np.uint8), np.empty((CHUNK, NUM_ACTIONS), np.int8)
         self.advice = np.empty((CHUNK, ADVICE_SIZE), np.float32)
-        _play_hands(self._states, self._policy, self._kept, self.tried, self.paid)
-        _show(self._kept, self._columns, self._central, self.inputs, self.masks, self.advice)
+        _play_hands(self._states, self._policy, self.kept, self.tried, self.paid)
+        _show(self.kept, self._columns, self._central, self.inputs, self.masks, self.advice)
 
     def logits(self, network: Network) -> np.ndarray:
         with torch.no_grad():
@@ -158,7 +158,7 @@ class Decisions:
         """Play out what else stands in `tried`. Rows of at most so many decisions that have something: the fields of `Trials`."""
         rows = np.flatnonzero(self.tried[:, 1] >= 0)[:most]
         found = tuple(values[rows] for values in (self.inputs, self.masks, self.advice, self.tried, self.paid))
-        _try(self._states, self._policy, self._kept[rows], *found[3:])
+        _try(self._states, self._policy, self.kept[rows], *found[3:])
         return found
 
 

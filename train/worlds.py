@@ -1,0 +1,148 @@
+"""What imagined worlds say of actions, beside what came of them: what the search player weighs by.
+
+    python -m train.worlds [ppo:4p] [--decisions 40000] [--worlds 64] [--seed 1] [--rules FILE]
+
+At decisions in games of the rule player, the actions that search would look at are played out in imagined worlds, and once in
+the very state; all gains are on the first action's, in units. By what was expected of them beforehand, of the weights or,
+without such, of the rule player's scores, the table shows means, the variance of the worlds about what was expected that is
+more than their noise, beside the fitted one, and the share of what the worlds say beyond it that came true, beside the one
+that search takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from agents import search
+from agents.network import Shape
+from agents.ppo import PPOAgent
+from agents.search import ACTION, KNOWN, PRIOR, SPREAD, SQUARES, TOTAL, TRIAL, WORLD, begin, outcome
+from train.vine import CHUNK, Decisions
+from wzmj_env import Rules, engine
+from wzmj_env._jit import njit
+from wzmj_env.checks import check_int
+from wzmj_env.imagine import deal_hidden
+from wzmj_env.observe import OBSERVATION_SIZE, write_observation
+from wzmj_env.players import choose
+from wzmj_env.specs import make_agent
+from wzmj_env.state import NOTHING, new_states
+
+EXPECTED = (0.0, 0.05, 0.1, 0.2, 0.4, np.inf)  # units behind the first action
+Z_95 = 1.96
+
+# Columns of what is found of an action:
+PRIOR_MEAN, PRIOR_VARIANCE, MEAN, NOISE, CAME = range(5)
+
+
+@njit
+def _came(kept, states, action):
+    """The seat's payment, in units, when it plays `action` in the very state and all play by rule from then on."""
+    states[TRIAL] = kept
+    s = states[TRIAL]
+    seat = np.int64(s.player)
+    engine.step(s, action)
+    while s.player != NOTHING:
+        engine.step(s, choose(s, search.RULE))
+    return s.payments[seat] / s.unit
+
+
+@njit
+def _look(states, kept, masks, logits, rows, scores, word, worlds, found):
+    """Fill `found`, `(len(kept) * (len(rows) - 1), 5)`, a row for each action behind the first; how many."""
+    planes = np.empty(OBSERVATION_SIZE, np.uint8)
+    m = 0
+    for i in range(len(kept)):
+        write_observation(kept[i], np.int64(kept[i].player), planes)
+        n = begin(states, planes, masks[i], logits[i], rows, scores, 1.0)
+        for w in range(worlds if n > 1 else 0):
+            states[WORLD] = states[KNOWN]
+            deal_hidden(states[WORLD], engine.mix(word + np.uint64(i * worlds + w)))
+            base = outcome(states, np.int64(rows[0, ACTION]))
+            for row in rows[1:n]:
+                gain = outcome(states, np.int64(row[ACTION])) - base
+                row[TOTAL] += gain
+                row[SQUARES] += gain * gain
+        base = _came(kept[i], states, np.int64(rows[0, ACTION])) if n > 1 else 0.0
+        for row in rows[1 : max(n, 1)]:
+            mean = row[TOTAL] / worlds
+            found[m, PRIOR_MEAN], found[m, PRIOR_VARIANCE], found[m, MEAN] = row[PRIOR], row[SPREAD], mean
+            found[m, NOISE] = (row[SQUARES] / worlds - mean * mean) / (worlds - 1)
+            found[m, CAME] = _came(kept[i], states, np.int64(row[ACTION])) - base
+            m += 1
+    return m
+
+
+def measure(prior: PPOAgent | None, rules: Rules, decisions: int, worlds: int, seed: int) -> np.ndarray:
+    """At so many decisions, rounded up to `CHUNK`s, `(N, 5)`: mean and variance beforehand, of the worlds the mean and the
+    variance of that by their noise, and what came of it."""
+    shape = Shape(inputs="compact") if prior is None else prior.network.shape
+    played = Decisions(rules, shape.policy_columns, search.RULE, seed, 0)
+    states = new_states(3, rules)
+    rows, scores = np.zeros((search.CANDIDATES, search.COLUMNS)), np.zeros(search.NUM_ACTIONS)
+    parts = []
+    for number in range(-(-decisions // CHUNK)):
+        played.play()
+        logits = np.zeros((CHUNK, 0), np.float32) if prior is None else played.logits(prior.network)
+        found = np.zeros((CHUNK * (len(rows) - 1), 5))
+        word = np.uint64(engine.mix(np.uint64(seed) + np.uint64(number)))
+        n = _look(states, played.kept, played.masks, logits, rows, scores, word, worlds, found)
+        parts.append(found[:n])
+    return np.concatenate(parts)
+
+
+def row(name: str, found: np.ndarray) -> str:
+    if len(found) < 2:
+        return f"| {name} | {len(found)} | | | | | | | |"
+    expected, fitted, mean, noise, came = found.mean(0)
+    beyond, rest = found[:, MEAN] - found[:, PRIOR_MEAN], found[:, CAME] - found[:, PRIOR_MEAN]
+    squares = (beyond**2).sum()
+    true = (beyond * rest).sum() / squares
+    error = Z_95 * np.sqrt((beyond**2 * (rest - true * beyond) ** 2).sum()) / squares
+    taken = (found[:, PRIOR_VARIANCE] / (found[:, PRIOR_VARIANCE] + found[:, NOISE].mean())).mean()
+    return (
+        f"| {name} | {len(found)} | {expected:+.3f} | {mean:+.3f} | {came:+.3f} | {beyond.var() - noise:.3f} | {fitted:.3f}"
+        f" | {true:+.2f} ± {error:.2f} | {taken:.2f} |"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("python -m train.worlds", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("weights", nargs="?", help="a spec of weights, ppo:... (default: the rule player's scores)")
+    parser.add_argument("--decisions", type=int, default=40_000, help="looked at (default: %(default)s)")
+    parser.add_argument("--worlds", type=int, default=64, help="for each (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rules", type=Path, help="a YAML file (default: no stakes, for as many players as the weights are for)")
+    options = parser.parse_args(argv)
+    try:
+        prior = make_agent(options.weights) if options.weights else None
+        if not (prior is None or isinstance(prior, PPOAgent)):
+            raise ValueError(f"{options.weights!r} is no spec of weights, such as ppo:4p")
+        players = prior.num_players if prior else 4
+        rules = Rules.load(options.rules) if options.rules else Rules(num_players=players, stakes=False)
+        if prior and rules.num_players != players:
+            raise ValueError(f"the weights are for {players} players, the rules for {rules.num_players}")
+        check_int(options.decisions, "--decisions", 1, 10**9)
+        check_int(options.worlds, "--worlds", 2, search.MAX_WORLDS)
+        check_int(options.seed, "--seed", 0, 2**63)
+    except ValueError as error:
+        print(f"train.worlds: {error}", file=sys.stderr)
+        return 2
+    found = measure(prior, rules, options.decisions, options.worlds, options.seed)
+    print("| expected | actions | expected | worlds | came | variance | fitted | came true | taken |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for low, high in pairwise(EXPECTED):
+        behind = -found[:, PRIOR_MEAN]
+        print(row(f"{low:g} to {high:g} less", found[(behind >= low) & (behind < high)]))
+    print(row("all", found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
