@@ -73,21 +73,20 @@ def _fingerprint(planes, seed):
 @njit
 def begin(states, planes, mask, logits, rows, scores, trust):
     """Read the observation and enter the actions worth a look, the best beforehand first; how many they are, -1 when the
-    tiles do not add up. A win that the rule player takes is taken. `logits`: of weights, of length 0 without."""
+    tiles do not add up. `logits`: of weights, of length 0 without; then a win that the rule player takes is taken."""
     s = states[KNOWN]
     read_view(planes, mask, s)
     if not adds_up(s):
         return -1
     others = s.num_players - 1
     rule_scores(s, VERSION, scores)
-    action = best_action(scores)
-    if action == HU:
-        rows = rows[:1]
-    elif len(logits):
+    if len(logits):
         for a in range(NUM_ACTIONS):
             if scores[a] > ILLEGAL:
                 scores[a] = logits[a] * UNITS_A_LOGIT
-        action = best_action(scores)
+    action = best_action(scores)
+    if action == HU and not len(logits):
+        rows = rows[:1]
     best = scores[action]
     n = 0
     while n < len(rows) and (n == 0 or scores[action] > ILLEGAL):
