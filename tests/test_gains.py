@@ -66,6 +66,7 @@ def test_the_table_is_printed(capsys):
         (["rule"], "'rule' is no spec of weights"),
         (["ppo:nowhere"], "nowhere"),
         (["ppo:4p", "--decisions", "0"], "--decisions must be"),
+        (["ppo:4p", "--rules", "nowhere.yaml"], "nowhere.yaml"),
         (["ppo:4p", "--rules", "configs/rules/duel.yaml"], "the weights are for 4 players, the rules for 2"),
     ],
 )

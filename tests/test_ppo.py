@@ -32,6 +32,7 @@ from train.ppo import (
 from train.runs import fresh_folder, read_config, read_metrics, save_checkpoint
 from train.tables import LEARNER, Tables, draw
 from wzmj_env import Rules, VectorEnv
+from wzmj_env.actions import PASS
 from wzmj_env.specs import CLONE, make_agent
 
 TINY = Config(hidden=(16,), num_envs=8, num_steps=24, num_minibatches=2, update_epochs=2, num_updates=20, seed=5)
@@ -246,6 +247,18 @@ def test_illegal_actions_have_no_probability():
     assert torch.allclose(log_probs.exp(), torch.tensor(0.1))
     assert torch.allclose(entropy, torch.tensor(10.0).log())
     assert (logits.softmax(-1)[:, 10:] == 0).all()
+
+
+def test_the_entropy_of_claims_counts_as_configured():
+    run, advantages, closed = next(rollouts())
+    batch = decisions_of(run.rollout, advantages)[rows_of(closed)]
+    loss, logged = ppo_loss(run.network, batch, TINY, 0.1)
+    thrice, _ = ppo_loss(run.network, batch, replace(TINY, ent_claims=3.0), 0.1)
+    claims = batch.masks[:, PASS] == 1
+    _, entropy = log_prob_and_entropy(run.network(batch.inputs, batch.masks, batch.advice)[0], batch.actions)
+    assert 0 < claims.sum() < len(claims)
+    assert torch.allclose(logged["losses/entropy_claims"], entropy[claims].mean())
+    assert torch.allclose(loss - thrice, 0.1 * 2 * entropy[claims].sum() / len(claims), atol=1e-5)
 
 
 def test_the_value_learns_a_constant():

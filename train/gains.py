@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError(f"the weights are for {agent.num_players} players, the rules for {rules.num_players}")
         check_int(options.decisions, "--decisions", 1, 10**9)
         check_int(options.seed, "--seed", 0, 2**64 - 1)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"train.gains: {error}", file=sys.stderr)
         return 2
     actions, gains = measure(agent, rules, POLICIES[options.rule], options.decisions, options.seed)

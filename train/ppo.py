@@ -54,7 +54,7 @@ from train.runs import (
 from train.tables import BY_VALUE, COMPILED, DISCARDS, HANDS, LEARNER, PAID_BESIDE, SEATS_BESIDE, SNAPSHOT, Tables, draw
 from train.vine import Trials, Vines
 from wzmj_env import Rules
-from wzmj_env.actions import NUM_ACTIONS
+from wzmj_env.actions import NUM_ACTIONS, PASS
 from wzmj_env.duplicate import FORMATS, Comparison, compare
 from wzmj_env.executors import check_executor
 from wzmj_env.files import write_whole
@@ -118,6 +118,7 @@ class Config:
     clip_coef: float = 0.2
     clip_vloss: bool = False
     ent_coef: float = 0.01
+    ent_claims: float = 1.0  # times ent_coef where one may pass: larger advantages make a policy sure of claims too soon
     anneal_ent: bool = False  # linearly to 0 over num_updates
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5
@@ -141,7 +142,7 @@ class Config:
         for name in positive:
             if not (math.isfinite(value := getattr(self, name)) and value > 0):
                 raise ValueError(f"{name} must be above 0, not {value!r}")
-        for name in ("max_minutes", "ent_coef", "vf_coef", "target_kl", "eval_every", "final_deals", "seed",
+        for name in ("max_minutes", "ent_coef", "ent_claims", "vf_coef", "target_kl", "eval_every", "final_deals", "seed",
                      "imitate_updates", "vine_updates"):  # fmt: skip
             if not (math.isfinite(value := getattr(self, name)) and value >= 0):
                 raise ValueError(f"{name} must be 0 or more, not {value!r}")
@@ -539,14 +540,17 @@ def ppo_loss(
     policy_loss = torch.max(-advantages * ratio, -advantages * clipped).mean()
 
     of_values = value_loss(new_values, batch, config)
+    claims = (batch.masks[:, PASS] > 0).float()
     entropy_loss = entropy.mean()
-    loss = policy_loss - ent_coef * entropy_loss + config.vf_coef * of_values
+    bonus = (entropy * (1 + (config.ent_claims - 1) * claims)).mean()
+    loss = policy_loss - ent_coef * bonus + config.vf_coef * of_values
     with torch.no_grad():
         logged = {
             "ratio": ratio.detach(),
             "losses/policy": policy_loss.detach(),
             "losses/value": of_values.detach(),
             "losses/entropy": entropy_loss.detach(),
+            "losses/entropy_claims": (entropy * claims).sum() / claims.sum().clamp_min(1),
             "losses/approx_kl": (ratio - 1 - log_ratio).mean(),  # http://joschu.net/blog/kl-approx.html
             "losses/clip_fraction": ((ratio - 1).abs() > config.clip_coef).float().mean(),
         }

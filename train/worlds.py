@@ -54,7 +54,8 @@ def _came(kept, states, action):
 
 @njit
 def _look(states, kept, masks, logits, rows, scores, word, worlds, found):
-    """Fill `found`, `(len(kept) * (len(rows) - 1), 5)`, a row for each action behind the first; how many."""
+    """Fill `found`, `(len(kept) * (len(rows) - 1), 5)`, a row for each action behind the first; how many, -1 when a world
+    could not be imagined."""
     planes = np.empty(OBSERVATION_SIZE, np.uint8)
     m = 0
     for i in range(len(kept)):
@@ -62,7 +63,8 @@ def _look(states, kept, masks, logits, rows, scores, word, worlds, found):
         n = begin(states, planes, masks[i], logits[i], rows, scores, 1.0)
         for w in range(worlds if n > 1 else 0):
             states[WORLD] = states[KNOWN]
-            deal_hidden(states[WORLD], engine.mix(word + np.uint64(i * worlds + w)))
+            if not deal_hidden(states[WORLD], engine.mix(word + np.uint64(i * worlds + w))):
+                return -1
             base = outcome(states, np.int64(rows[0, ACTION]))
             for row in rows[1:n]:
                 gain = outcome(states, np.int64(row[ACTION])) - base
@@ -92,6 +94,7 @@ def measure(prior: PPOAgent | None, rules: Rules, decisions: int, worlds: int, s
         found = np.zeros((CHUNK * (len(rows) - 1), 5))
         word = np.uint64(engine.mix(np.uint64(seed) + np.uint64(number)))
         n = _look(states, played.kept, played.masks, logits, rows, scores, word, worlds, found)
+        assert n >= 0, "every state of a game can be imagined"
         parts.append(found[:n])
     return np.concatenate(parts)
 
@@ -131,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_int(options.decisions, "--decisions", 1, 10**9)
         check_int(options.worlds, "--worlds", 2, search.MAX_WORLDS)
         check_int(options.seed, "--seed", 0, 2**63)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"train.worlds: {error}", file=sys.stderr)
         return 2
     found = measure(prior, rules, options.decisions, options.worlds, options.seed)
