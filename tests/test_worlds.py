@@ -40,8 +40,8 @@ def test_the_table_is_printed(capsys):
     assert main(["--decisions", "1", "--worlds", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in out[:1] + out[2:]] == [
-        "| expected", "| 0 to 0.05 less", "| 0.05 to 0.1 less", "| 0.1 to 0.2 less", "| 0.2 to 0.4 less",
-        "| 0.4 to inf less", "| all",
+        "| behind", "| 0 to 0.05", "| 0.05 to 0.1", "| 0.1 to 0.2", "| 0.2 to 0.4",
+        "| 0.4 to inf", "| all",
     ]  # fmt: skip
 
 

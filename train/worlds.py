@@ -138,11 +138,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"train.worlds: {error}", file=sys.stderr)
         return 2
     found = measure(prior, rules, options.decisions, options.worlds, options.seed)
-    print("| expected | actions | expected | worlds | came | variance | fitted | came true | taken |")
+    print("| behind | actions | expected | worlds | came | variance | fitted | came true | taken |")
     print("|---|---|---|---|---|---|---|---|---|")
     for low, high in pairwise(EXPECTED):
         behind = -found[:, PRIOR_MEAN]
-        print(row(f"{low:g} to {high:g} less", found[(behind >= low) & (behind < high)]))
+        print(row(f"{low:g} to {high:g}", found[(behind >= low) & (behind < high)]))
     print(row("all", found))
     return 0
 
