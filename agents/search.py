@@ -42,13 +42,13 @@ CANDIDATES = 5  # actions looked at, the best beforehand
 # variance go with the difference of the scores, for each other seat; fitted to what 64 worlds showed at 5,000 decisions.
 MEAN_GAIN, GAIN_VARIANCE = -0.6, 0.08
 SURE = 1e-3  # the least variance, in units
-# By weights the mean is the difference of the logits in units, of which the variance has two parts, for each other seat; fitted
-# likewise to the spread of 64 worlds about the shipped weights, at 42,000 decisions.
+# By weights the mean is the difference of the logits in units, and the variance has two parts, for each other seat; set below the
+# spread of 64 worlds about the shipped weights for four, so that what is taken of it is near what came true: see `train.worlds`.
 UNKNOWN_VARIANCE, UNKNOWN_A_UNIT = 0.0005, 0.03
 HOPELESS = 3.0  # an action so many deviations below is not looked at
 WORLD_VARIANCE = 3.6  # of one world's difference for each other seat, worth PRIOR_WORLDS worlds of evidence
 PRIOR_WORLDS = 8
-BEHIND = 1.5  # an action so many deviations below the best, after worlds and what was known, is dropped
+BEHIND = 1.5  # an action is dropped when so many of its deviations up it is below the best one so many down
 ROUND = 8  # worlds between two looks at who is behind
 MAX_WORLDS = 10**6
 BUDGET = re.compile(r"([1-9]\d{0,5})(ms)?")
@@ -147,14 +147,20 @@ def _play_out(states, rows, first, last, word):
 
 
 @njit
+def share_of_worlds(row, others):
+    """How much of what the worlds say of an action beyond what was known before is to be believed, from 0 to 1."""
+    worlds = max(row[WORLDS], 1.0)
+    noise = row[SQUARES] - row[TOTAL] * row[TOTAL] / worlds + PRIOR_WORLDS * WORLD_VARIANCE * others
+    error = noise / (worlds + PRIOR_WORLDS - 1) / worlds
+    return row[SPREAD] / (row[SPREAD] + error)
+
+
+@njit
 def _expected(row, others):
     """The gain to expect of an action, from what was known before and the worlds, and its standard deviation."""
-    worlds = max(row[WORLDS], 1.0)
-    mean = row[TOTAL] / worlds
-    noise = row[SQUARES] - worlds * mean * mean + PRIOR_WORLDS * WORLD_VARIANCE * others
-    error = noise / (worlds + PRIOR_WORLDS - 1) / worlds
-    both = row[SPREAD] + error
-    return (row[PRIOR] * error + mean * row[SPREAD]) / both, math.sqrt(row[SPREAD] * error / both)
+    share = share_of_worlds(row, others)
+    beyond = row[TOTAL] / max(row[WORLDS], 1.0) - row[PRIOR]
+    return row[PRIOR] + share * beyond, math.sqrt(row[SPREAD] * (1 - share))
 
 
 @njit

@@ -65,7 +65,7 @@ def test_what_weights_expect_is_where_a_search_begins():
     prior = PPOAgent(network, 4)
     observations, masks = decisions(NO_STAKES)
     likeliest, rule = prior.act(observations, masks), BuiltIn(ADVISER).act(observations, masks)
-    open_to_search = (rule != HU) & (likeliest != rule)
+    open_to_search = likeliest != rule
     sure = SearchAgent(16, prior=prior, trust=1e9).act(observations, masks)
     assert (sure == likeliest)[open_to_search].all()
     assert open_to_search.sum() > 10
@@ -86,6 +86,36 @@ def test_a_win_that_the_rule_player_takes_is_taken():
             asked += len(wins)
         env.step(chosen)
     assert asked > 30
+
+
+def test_weights_may_leave_a_win():
+    network = Network(Shape(hidden=(8,), prior=ADVISER))
+    with torch.no_grad():
+        network.actor.bias[HU] = -1000.0
+    env, agent = VectorEnv(256, NO_STAKES, seed=2, skip_forced=True), SearchAgent(8, prior=PPOAgent(network, 4), trust=1e9)
+    rule, asked = BuiltIn(ADVISER), 0
+    for _ in range(60):
+        chosen = rule.act(env.observation, env.action_mask)
+        wins = np.flatnonzero(chosen == HU)
+        if len(wins):
+            assert (agent.act(env.observation[wins], env.action_mask[wins]) != HU).all()
+            asked += len(wins)
+        env.step(chosen)
+    assert asked > 30
+
+
+@pytest.mark.parametrize(("prior", "spread", "left"), [(-1.0, 1e-3, 0), (-0.01, 100.0, 1)])
+def test_what_was_known_before_tells_what_is_dropped(prior, spread, left):
+    """After eight worlds, whose noise is large: what was surely worse is not looked at again, what was not known is."""
+    observations, masks = decisions(NO_STAKES)
+    agent = SearchAgent(64)
+    tried = 0
+    for planes, mask in zip(observations.reshape(len(masks), -1), masks, strict=True):
+        if search.begin(agent._states, planes, mask, np.zeros(0, np.float32), agent._rows, agent._scores, 1.0) > 1:
+            rows = agent._rows[:2]
+            rows[1, search.PRIOR], rows[1, search.SPREAD] = prior, spread
+            tried += search._play_out(agent._states, rows, 0, 8, np.uint64(1)) == left
+    assert tried > 20
 
 
 def test_the_time_given_ends_a_search(monkeypatch):

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from train.worlds import CAME, MEAN, NOISE, PRIOR_MEAN, PRIOR_VARIANCE, main, measure, row
+from agents.search import RULE
+from train.vine import CHUNK, Decisions
+from train.worlds import CAME, COLUMNS, DECISION, MEAN, NOISE, PRIOR_MEAN, PRIOR_VARIANCE, TAKEN, TRIED, main, measure, row
 from wzmj_env import Rules
+from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.specs import make_agent
 
 OPEN = Rules(stakes=False)
@@ -25,12 +28,29 @@ def test_worlds_and_what_came_are_of_the_same_choices(spec):
     assert np.array_equal(found, again)
 
 
+def test_what_came_is_what_the_same_wall_brings():
+    """As playouts of vines from the same states have it."""
+    prior = make_agent("ppo:4p")
+    found = measure(prior, OPEN, 1, 2, seed=3)
+    played = Decisions(OPEN, prior.network.shape.policy_columns, RULE, 3, 0)
+    played.play()
+    first = NUM_ACTIONS - 1 - played.logits(prior.network)[:, ::-1].argmax(1)  # of equals the last
+    rows, of = np.unique(found[:, DECISION].astype(int), return_index=True)
+    played.tried[rows, 1], played.tried[rows, 2] = first[rows], found[of, TRIED]
+    *_, paid = played.try_out(CHUNK)
+    assert len(paid) == len(rows)
+    assert np.allclose(found[of, CAME], paid[:, 2] - paid[:, 1])
+    assert (found[:, CAME] != 0).sum() > 1000
+
+
 def test_what_came_true_is_told_from_what_did_not():
     lots = np.random.default_rng(1)
     n, spread, noise = 50_000, 0.04, 0.16
     known = -lots.random(n)
     gain = known + lots.normal(0, spread**0.5, n)
-    found = np.stack([known, np.full(n, spread), gain + lots.normal(0, noise**0.5, n), np.full(n, noise), gain], 1)
+    found = np.zeros((n, COLUMNS))
+    found[:, DECISION], found[:, PRIOR_MEAN], found[:, PRIOR_VARIANCE], found[:, CAME] = np.arange(n), known, spread, gain
+    found[:, MEAN], found[:, NOISE], found[:, TAKEN] = gain + lots.normal(0, noise**0.5, n), noise, 0.2
     cells = row("all", found).strip("| ").split(" | ")
     assert float(cells[5]) == pytest.approx(spread, abs=0.005)
     assert cells[7:] == ["+0.20 ± 0.00", "0.20"]

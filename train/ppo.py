@@ -118,7 +118,7 @@ class Config:
     clip_coef: float = 0.2
     clip_vloss: bool = False
     ent_coef: float = 0.01
-    ent_claims: float = 1.0  # times ent_coef where one may pass: larger advantages make a policy sure of claims too soon
+    ent_claims: float = 1.0  # times ent_coef where one may pass: answers to a discard, and stakes
     anneal_ent: bool = False  # linearly to 0 over num_updates
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5
@@ -791,9 +791,9 @@ def read_arguments(argv: Sequence[str]) -> tuple[Config, Path | None, dict[str, 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    keep_freed_memory()
     try:
         config, folder, checkpoint = read_arguments(sys.argv[1:] if argv is None else argv)
+        keep_freed_memory()
         ranks = join()
         run = make_run(config, ranks)
         if checkpoint:

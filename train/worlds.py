@@ -6,7 +6,7 @@ At decisions in games of the rule player, the actions that search would look at 
 the very state; all gains are on the first action's, in units. By what was expected of them beforehand, of the weights or,
 without such, of the rule player's scores, the table shows means, the variance of the worlds about what was expected that is
 more than their noise, beside the fitted one, and the share of what the worlds say beyond it that came true, beside the one
-that search takes.
+that search takes when it looks at all of them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import numpy as np
 from agents import search
 from agents.network import Shape
 from agents.ppo import PPOAgent
-from agents.search import ACTION, KNOWN, PRIOR, SPREAD, SQUARES, TOTAL, TRIAL, WORLD, begin, outcome
+from agents.search import ACTION, KNOWN, PRIOR, SPREAD, SQUARES, TOTAL, TRIAL, WORLD, WORLDS, begin, outcome, share_of_worlds
 from train.vine import CHUNK, Decisions
 from wzmj_env import Rules, engine
 from wzmj_env._jit import njit
+from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.checks import check_int
 from wzmj_env.imagine import deal_hidden
 from wzmj_env.observe import OBSERVATION_SIZE, write_observation
@@ -36,8 +37,10 @@ from wzmj_env.state import NOTHING, new_states
 EXPECTED = (0.0, 0.05, 0.1, 0.2, 0.4, np.inf)  # units behind the first action
 Z_95 = 1.96
 
-# Columns of what is found of an action:
-PRIOR_MEAN, PRIOR_VARIANCE, MEAN, NOISE, CAME = range(5)
+# Columns of what is found of an action: at which decision, and which it is; mean and variance of its gain beforehand; of the
+# worlds the mean, the variance of that by their noise, and the share that search takes; what came of it.
+DECISION, TRIED, PRIOR_MEAN, PRIOR_VARIANCE, MEAN, NOISE, TAKEN, CAME = range(8)
+COLUMNS = 8
 
 
 @njit
@@ -54,13 +57,16 @@ def _came(kept, states, action):
 
 @njit
 def _look(states, kept, masks, logits, rows, scores, word, worlds, found):
-    """Fill `found`, `(len(kept) * (len(rows) - 1), 5)`, a row for each action behind the first; how many, -1 when a world
-    could not be imagined."""
+    """Fill `found`, `(len(kept) * (len(rows) - 1), COLUMNS)`, a row for each action behind the first; how many, -1 where a
+    world could not be imagined."""
     planes = np.empty(OBSERVATION_SIZE, np.uint8)
-    m = 0
+    others = kept[0].num_players - 1
+    filled = 0
     for i in range(len(kept)):
         write_observation(kept[i], np.int64(kept[i].player), planes)
         n = begin(states, planes, masks[i], logits[i], rows, scores, 1.0)
+        if n < 1:
+            return -1
         for w in range(worlds if n > 1 else 0):
             states[WORLD] = states[KNOWN]
             if not deal_hidden(states[WORLD], engine.mix(word + np.uint64(i * worlds + w))):
@@ -68,33 +74,35 @@ def _look(states, kept, masks, logits, rows, scores, word, worlds, found):
             base = outcome(states, np.int64(rows[0, ACTION]))
             for row in rows[1:n]:
                 gain = outcome(states, np.int64(row[ACTION])) - base
+                row[WORLDS] += 1
                 row[TOTAL] += gain
                 row[SQUARES] += gain * gain
         base = _came(kept[i], states, np.int64(rows[0, ACTION])) if n > 1 else 0.0
-        for row in rows[1 : max(n, 1)]:
-            mean = row[TOTAL] / worlds
-            found[m, PRIOR_MEAN], found[m, PRIOR_VARIANCE], found[m, MEAN] = row[PRIOR], row[SPREAD], mean
-            found[m, NOISE] = (row[SQUARES] / worlds - mean * mean) / (worlds - 1)
-            found[m, CAME] = _came(kept[i], states, np.int64(row[ACTION])) - base
-            m += 1
-    return m
+        for row in rows[1:n]:
+            entry, mean = found[filled], row[TOTAL] / worlds
+            entry[DECISION], entry[TRIED], entry[PRIOR_MEAN], entry[PRIOR_VARIANCE] = i, row[ACTION], row[PRIOR], row[SPREAD]
+            entry[MEAN], entry[NOISE] = mean, (row[SQUARES] / worlds - mean * mean) / (worlds - 1)
+            entry[TAKEN] = share_of_worlds(row, others)
+            entry[CAME] = _came(kept[i], states, np.int64(row[ACTION])) - base
+            filled += 1
+    return filled
 
 
 def measure(prior: PPOAgent | None, rules: Rules, decisions: int, worlds: int, seed: int) -> np.ndarray:
-    """At so many decisions, rounded up to `CHUNK`s, `(N, 5)`: mean and variance beforehand, of the worlds the mean and the
-    variance of that by their noise, and what came of it."""
+    """At so many decisions, rounded up to `CHUNK`s, a row for each action behind the first, `(N, COLUMNS)`."""
     shape = Shape(inputs="compact") if prior is None else prior.network.shape
     played = Decisions(rules, shape.policy_columns, search.RULE, seed, 0)
     states = new_states(3, rules)
-    rows, scores = np.zeros((search.CANDIDATES, search.COLUMNS)), np.zeros(search.NUM_ACTIONS)
+    rows, scores = np.zeros((search.CANDIDATES, search.COLUMNS)), np.zeros(NUM_ACTIONS)
     parts = []
     for number in range(-(-decisions // CHUNK)):
         played.play()
         logits = np.zeros((CHUNK, 0), np.float32) if prior is None else played.logits(prior.network)
-        found = np.zeros((CHUNK * (len(rows) - 1), 5))
-        word = np.uint64(engine.mix(np.uint64(seed) + np.uint64(number)))
+        found = np.zeros((CHUNK * (len(rows) - 1), COLUMNS))
+        word = np.uint64(engine.mix(np.uint64((seed + number) % 2**64)))
         n = _look(states, played.kept, played.masks, logits, rows, scores, word, worlds, found)
         assert n >= 0, "every state of a game can be imagined"
+        found[:n, DECISION] += number * CHUNK
         parts.append(found[:n])
     return np.concatenate(parts)
 
@@ -102,12 +110,12 @@ def measure(prior: PPOAgent | None, rules: Rules, decisions: int, worlds: int, s
 def row(name: str, found: np.ndarray) -> str:
     if len(found) < 2:
         return f"| {name} | {len(found)} | | | | | | | |"
-    expected, fitted, mean, noise, came = found.mean(0)
+    expected, fitted, mean, noise, taken, came = found[:, PRIOR_MEAN:].mean(0)
     beyond, rest = found[:, MEAN] - found[:, PRIOR_MEAN], found[:, CAME] - found[:, PRIOR_MEAN]
     squares = (beyond**2).sum()
     true = (beyond * rest).sum() / squares
-    error = Z_95 * np.sqrt((beyond**2 * (rest - true * beyond) ** 2).sum()) / squares
-    taken = (found[:, PRIOR_VARIANCE] / (found[:, PRIOR_VARIANCE] + found[:, NOISE].mean())).mean()
+    _, decision = np.unique(found[:, DECISION], return_inverse=True)  # actions of one are not independent
+    error = Z_95 * np.sqrt((np.bincount(decision, beyond * (rest - true * beyond)) ** 2).sum()) / squares
     return (
         f"| {name} | {len(found)} | {expected:+.3f} | {mean:+.3f} | {came:+.3f} | {beyond.var() - noise:.3f} | {fitted:.3f}"
         f" | {true:+.2f} ± {error:.2f} | {taken:.2f} |"
@@ -133,7 +141,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError(f"the weights are for {players} players, the rules for {rules.num_players}")
         check_int(options.decisions, "--decisions", 1, 10**9)
         check_int(options.worlds, "--worlds", 2, search.MAX_WORLDS)
-        check_int(options.seed, "--seed", 0, 2**63)
+        check_int(options.seed, "--seed", 0, 2**64 - 1)
     except (ValueError, OSError) as error:
         print(f"train.worlds: {error}", file=sys.stderr)
         return 2
