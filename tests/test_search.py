@@ -88,20 +88,23 @@ def test_a_win_that_the_rule_player_takes_is_taken():
     assert asked > 30
 
 
-def test_weights_may_leave_a_win():
+@pytest.mark.parametrize(("more", "trust"), [(-1000.0, 1e9), (0.0, 1e-9)], ids=["by weights", "by worlds"])
+def test_a_win_may_be_left_where_weights_tell_what_is_known(more, trust):
     network = Network(Shape(hidden=(8,), prior=ADVISER))
     with torch.no_grad():
-        network.actor.bias[HU] = -1000.0
-    env, agent = VectorEnv(256, NO_STAKES, seed=2, skip_forced=True), SearchAgent(8, prior=PPOAgent(network, 4), trust=1e9)
-    rule, asked = BuiltIn(ADVISER), 0
+        network.actor.weight.zero_()
+        network.actor.bias[HU] = more
+    env, agent = VectorEnv(256, NO_STAKES, seed=2, skip_forced=True), SearchAgent(8, prior=PPOAgent(network, 4), trust=trust)
+    rule, asked, left = BuiltIn(ADVISER), 0, 0
     for _ in range(60):
         chosen = rule.act(env.observation, env.action_mask)
         wins = np.flatnonzero(chosen == HU)
         if len(wins):
-            assert (agent.act(env.observation[wins], env.action_mask[wins]) != HU).all()
+            left += (agent.act(env.observation[wins], env.action_mask[wins]) != HU).sum()
             asked += len(wins)
         env.step(chosen)
     assert asked > 30
+    assert left == asked if more else 0 < left < asked
 
 
 @pytest.mark.parametrize(("prior", "spread", "left"), [(-1.0, 1e-3, 0), (-0.01, 100.0, 1)])
