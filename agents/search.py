@@ -107,23 +107,23 @@ def begin(states, planes, mask, logits, rows, scores, trust):
 
 @njit
 def outcome(states, action):
-    """The payment to the seat, in units, when it plays `action` in this world and all play by rule from then on."""
+    """The payment to the seat to act, in units, when it plays `action` in this world and all play by rule from then on."""
     states[TRIAL] = states[WORLD]
     s = states[TRIAL]
+    seat = np.int64(s.player)
     engine.step(s, action)
     while s.player != NOTHING:
         engine.step(s, choose(s, RULE))
-    return s.payments[0] / s.unit
+    return s.payments[seat] / s.unit
 
 
 @njit
-def _play_out(states, rows, first, last, word):
-    """Play worlds first .. last - 1 with every action left, then drop those behind; how many besides the first are left,
-    -1 when a world could not be imagined."""
+def play_worlds(states, rows, first, last, word):
+    """Play worlds first .. last - 1 with every action left and add to their sums; whether all could be imagined."""
     for w in range(first, last):
         states[WORLD] = states[KNOWN]
         if not deal_hidden(states[WORLD], engine.mix(word + np.uint64(w))):
-            return -1
+            return False
         base = outcome(states, np.int64(rows[0, ACTION]))
         for row in rows[1:]:
             if row[LEFT]:
@@ -131,6 +131,15 @@ def _play_out(states, rows, first, last, word):
                 row[WORLDS] += 1
                 row[TOTAL] += gain
                 row[SQUARES] += gain * gain
+    return True
+
+
+@njit
+def _play_out(states, rows, first, last, word):
+    """Play worlds first .. last - 1, then drop the actions behind; how many besides the first are left, -1 when a world could
+    not be imagined."""
+    if not play_worlds(states, rows, first, last, word):
+        return -1
     others = states[KNOWN].num_players - 1
     best = 0.0
     for row in rows[1:]:

@@ -1,5 +1,5 @@
-"""What a decision of players costs, in games of the rule player at four seats: milliseconds of processor time, the median and
-the mean over decisions asked one at a time. The rule player's own is that of its agent, observation in, action out.
+"""What a decision of players costs, in games of the rule player at four seats: milliseconds of processor time, the median,
+the mean and the longest of decisions asked one at a time. The rule player's own is that of its agent, observation in, action out.
 
 python benchmarks/search_cost.py search:16 search:64 "search:64?prior=4p" ppo:4p
 """

@@ -48,6 +48,18 @@ def measure(agent: PPOAgent, rules: Rules, policy: int, decisions: int, seed: in
     return np.concatenate(actions), np.concatenate(gains)
 
 
+def weights_and_rules(spec: str, path: Path | None) -> tuple[PPOAgent, Rules]:
+    """The agent of a spec of weights, and the rules of a file or, without one, the usual ones with stakes off for as many
+    players as the weights are for. ValueError or OSError on bad input."""
+    agent = make_agent(spec)
+    if not isinstance(agent, PPOAgent):
+        raise ValueError(f"{spec!r} is no spec of weights, such as ppo:4p")
+    rules = Rules.load(path) if path else Rules(num_players=agent.num_players, stakes=False)
+    if rules.num_players != agent.num_players:
+        raise ValueError(f"the weights are for {agent.num_players} players, the rules for {rules.num_players}")
+    return agent, rules
+
+
 def row(name: str, gains: np.ndarray, decisions: int) -> str:
     if not len(gains):
         return f"| {name} | 0 | | | |"
@@ -66,12 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rules", type=Path, help="a YAML file (default: no stakes, for as many players as the weights are for)")
     options = parser.parse_args(argv)
     try:
-        agent = make_agent(options.weights)
-        if not isinstance(agent, PPOAgent):
-            raise ValueError(f"{options.weights!r} is no spec of weights, such as ppo:4p")
-        rules = Rules.load(options.rules) if options.rules else Rules(num_players=agent.num_players, stakes=False)
-        if rules.num_players != agent.num_players:
-            raise ValueError(f"the weights are for {agent.num_players} players, the rules for {rules.num_players}")
+        agent, rules = weights_and_rules(options.weights, options.rules)
         check_int(options.decisions, "--decisions", 1, 10**9)
         check_int(options.seed, "--seed", 0, 2**64 - 1)
     except (ValueError, OSError) as error:

@@ -22,37 +22,22 @@ import numpy as np
 from agents import search
 from agents.network import Shape
 from agents.ppo import PPOAgent
-from agents.search import ACTION, KNOWN, PRIOR, SPREAD, SQUARES, TOTAL, TRIAL, WORLD, WORLDS, begin, outcome, share_of_worlds
+from agents.search import ACTION, PRIOR, SPREAD, SQUARES, TOTAL, WORLD, begin, outcome, play_worlds, share_of_worlds
+from train.gains import Z_95, weights_and_rules
 from train.vine import CHUNK, Decisions
 from wzmj_env import Rules, engine
 from wzmj_env._jit import njit
 from wzmj_env.actions import NUM_ACTIONS
 from wzmj_env.checks import check_int
-from wzmj_env.imagine import deal_hidden
 from wzmj_env.observe import OBSERVATION_SIZE, write_observation
-from wzmj_env.players import choose
-from wzmj_env.specs import make_agent
-from wzmj_env.state import NOTHING, new_states
+from wzmj_env.state import new_states
 
 EXPECTED = (0.0, 0.05, 0.1, 0.2, 0.4, np.inf)  # units behind the first action
-Z_95 = 1.96
 
 # Columns of what is found of an action: at which decision, and which it is; mean and variance of its gain beforehand; of the
 # worlds the mean, the variance of that by their noise, and the share that search takes; what came of it.
 DECISION, TRIED, PRIOR_MEAN, PRIOR_VARIANCE, MEAN, NOISE, TAKEN, CAME = range(8)
 COLUMNS = 8
-
-
-@njit
-def _came(kept, states, action):
-    """The seat's payment, in units, when it plays `action` in the very state and all play by rule from then on."""
-    states[TRIAL] = kept
-    s = states[TRIAL]
-    seat = np.int64(s.player)
-    engine.step(s, action)
-    while s.player != NOTHING:
-        engine.step(s, choose(s, search.RULE))
-    return s.payments[seat] / s.unit
 
 
 @njit
@@ -67,23 +52,18 @@ def _look(states, kept, masks, logits, rows, scores, word, worlds, found):
         n = begin(states, planes, masks[i], logits[i], rows, scores, 1.0)
         if n < 1:
             return -1
-        for w in range(worlds if n > 1 else 0):
-            states[WORLD] = states[KNOWN]
-            if not deal_hidden(states[WORLD], engine.mix(word + np.uint64(i * worlds + w))):
-                return -1
-            base = outcome(states, np.int64(rows[0, ACTION]))
-            for row in rows[1:n]:
-                gain = outcome(states, np.int64(row[ACTION])) - base
-                row[WORLDS] += 1
-                row[TOTAL] += gain
-                row[SQUARES] += gain * gain
-        base = _came(kept[i], states, np.int64(rows[0, ACTION])) if n > 1 else 0.0
+        if n == 1:
+            continue
+        if not play_worlds(states, rows[:n], 0, worlds, word + np.uint64(i * worlds)):
+            return -1
+        states[WORLD] = kept[i]  # the very state
+        base = outcome(states, np.int64(rows[0, ACTION]))
         for row in rows[1:n]:
             entry, mean = found[filled], row[TOTAL] / worlds
             entry[DECISION], entry[TRIED], entry[PRIOR_MEAN], entry[PRIOR_VARIANCE] = i, row[ACTION], row[PRIOR], row[SPREAD]
             entry[MEAN], entry[NOISE] = mean, (row[SQUARES] / worlds - mean * mean) / (worlds - 1)
             entry[TAKEN] = share_of_worlds(row, others)
-            entry[CAME] = _came(kept[i], states, np.int64(row[ACTION])) - base
+            entry[CAME] = outcome(states, np.int64(row[ACTION])) - base
             filled += 1
     return filled
 
@@ -132,13 +112,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rules", type=Path, help="a YAML file (default: no stakes, for as many players as the weights are for)")
     options = parser.parse_args(argv)
     try:
-        prior = make_agent(options.weights) if options.weights else None
-        if not (prior is None or isinstance(prior, PPOAgent)):
-            raise ValueError(f"{options.weights!r} is no spec of weights, such as ppo:4p")
-        players = prior.num_players if prior else 4
-        rules = Rules.load(options.rules) if options.rules else Rules(num_players=players, stakes=False)
-        if prior and rules.num_players != players:
-            raise ValueError(f"the weights are for {players} players, the rules for {rules.num_players}")
+        prior = None
+        if options.weights:
+            prior, rules = weights_and_rules(options.weights, options.rules)
+        else:
+            rules = Rules.load(options.rules) if options.rules else Rules(stakes=False)
         check_int(options.decisions, "--decisions", 1, 10**9)
         check_int(options.worlds, "--worlds", 2, search.MAX_WORLDS)
         check_int(options.seed, "--seed", 0, 2**64 - 1)
